@@ -112,6 +112,23 @@ int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length,
 	return 0;
 }
 
+/* ---- Null regions: no memory, and every address ---- */
+
+const uint8_t rs_mr_zeros[RS_MAX_PAYLOAD];
+
+int rs_nic_reg_null_mr(struct rs_nic *nic, uint32_t pd, uint32_t *key)
+{
+	struct rs_mr *m = pd < RS_PD_OF_QP ? take_entry(nic) : NULL;
+
+	if (!m)
+		return pd < RS_PD_OF_QP ? -ENOMEM : -EINVAL;
+	m->kind = RS_MR_NULL;
+	set_region(nic, m, pd, 0, UINT64_MAX,
+		   RS_ACCESS_LOCAL_WRITE | RS_ACCESS_REMOTE_WRITE | RS_ACCESS_REMOTE_READ, NULL);
+	*key = m->key;
+	return 0;
+}
+
 /* ---- Engines with the same keys ---- */
 
 void rs_nic_share_keys(struct rs_nic *nic, const struct rs_nic *with)
@@ -147,7 +164,7 @@ int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key)
 {
 	struct rs_mr *m = entry_of(nic, key);
 
-	if (!m || m->kind != RS_MR_REGION)
+	if (!m || m->kind > RS_MR_NULL)
 		return -ENOENT;
 	if (m->windows)
 		return -EBUSY;
@@ -188,7 +205,7 @@ int rs_nic_rereg_mr(struct rs_nic *nic, uint32_t key, uint32_t what, uint32_t pd
 	uint32_t kept = m ? m->access & 63u : 0;
 
 	if (!m || m->kind != RS_MR_REGION)
-		return -ENOENT;
+		return m && m->kind == RS_MR_NULL ? -EINVAL : -ENOENT;
 	if (!what || (what & ~7u))
 		return -EINVAL;
 	if (!(what & RS_REREG_PD))
@@ -216,7 +233,7 @@ static struct rs_mr *window_of(struct rs_nic *nic, uint32_t key)
 {
 	uint32_t i = index_of(nic, key);
 
-	if (i >= nic->mrs_fresh || !nic->mrs[i].used || nic->mrs[i].kind == RS_MR_REGION ||
+	if (i >= nic->mrs_fresh || !nic->mrs[i].used || nic->mrs[i].kind <= RS_MR_NULL ||
 	    (nic->mrs[i].key ^ key) >> 8)
 		return NULL;
 	return &nic->mrs[i];
@@ -426,12 +443,22 @@ static unsigned locate(const struct rs_sge *sge, unsigned n, uint32_t *offset)
 	return i;
 }
 
+/* NULL: it is refused, or there is no memory behind it. */
 static uint8_t *host_of(struct rs_nic *nic, uint32_t pd, const struct rs_sge *s, uint32_t offset,
 			uint32_t length, uint32_t access)
 {
 	const struct rs_mr *m = rs_mr_find(nic, s->lkey, pd, s->va + offset, length, access);
 
-	return m ? m->host + (s->va + offset - m->va) : NULL;
+	return m && m->host ? m->host + (s->va + offset - m->va) : NULL;
+}
+
+/* What is sent from there, at most RS_MAX_PAYLOAD; NULL: it is refused. */
+static const uint8_t *source_of(struct rs_nic *nic, uint32_t pd, const struct rs_sge *s,
+				uint32_t offset, uint32_t length)
+{
+	const struct rs_mr *m = rs_mr_find(nic, s->lkey, pd, s->va + offset, length, RS_LOCAL_READ);
+
+	return m ? rs_mr_source(m, s->va + offset) : NULL;
 }
 
 const uint8_t *rs_mr_gather(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
@@ -441,7 +468,7 @@ const uint8_t *rs_mr_gather(struct rs_nic *nic, uint32_t pd, const struct rs_sge
 	uint8_t *out;
 
 	if (i < n && length <= sge[i].length - offset)
-		return host_of(nic, pd, &sge[i], offset, length, RS_LOCAL_READ);
+		return source_of(nic, pd, &sge[i], offset, length);
 	out = nic->bounce + (size_t)(nic->bounce_next++ % RS_BOUNCE_BUFFERS) * RS_MAX_PAYLOAD;
 	for (uint32_t done = 0; done < length && i < n; i++, offset = 0) {
 		uint32_t piece = sge[i].length - offset;
@@ -451,7 +478,7 @@ const uint8_t *rs_mr_gather(struct rs_nic *nic, uint32_t pd, const struct rs_sge
 			piece = length - done;
 		if (!piece)
 			continue;
-		from = host_of(nic, pd, &sge[i], offset, piece, RS_LOCAL_READ);
+		from = source_of(nic, pd, &sge[i], offset, piece);
 		if (!from)
 			return NULL;
 		if (!rs_nic_copy(nic, out + done, from, piece))
@@ -488,14 +515,14 @@ bool rs_mr_scatter(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, un
 		return true;
 	for (; length && i < n; i++, offset = 0) {
 		uint32_t piece = sge[i].length - offset;
+		uint8_t *to;
 
 		if (piece > length)
 			piece = length;
 		if (!piece)
 			continue;
-		if (!rs_nic_copy(nic,
-				 host_of(nic, pd, &sge[i], offset, piece, RS_ACCESS_LOCAL_WRITE),
-				 bytes, piece))
+		to = host_of(nic, pd, &sge[i], offset, piece, RS_ACCESS_LOCAL_WRITE);
+		if (to && !rs_nic_copy(nic, to, bytes, piece)) /* a null region takes none */
 			return false;
 		bytes += piece;
 		length -= piece;

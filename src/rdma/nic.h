@@ -177,6 +177,12 @@ enum rs_access { /* ibv_access_flags' values */
  */
 int rs_nic_reg_mr(struct rs_nic *nic, uint32_t pd, uint64_t va, uint64_t length, uint32_t access,
 		  void *host, uint32_t *key);
+/*
+ * Register a null region: every address, no memory. What is written to it is discarded, and it
+ * reads as zeros, by its owner and by peers; it has no right to atomics or windows, and
+ * rs_nic_rereg_mr() refuses it. -ENOMEM, -EINVAL.
+ */
+int rs_nic_reg_null_mr(struct rs_nic *nic, uint32_t pd, uint32_t *key);
 /* -ENOENT on a key that is not there, -EBUSY while a window is bound to it. */
 int rs_nic_dereg_mr(struct rs_nic *nic, uint32_t key);
 /*

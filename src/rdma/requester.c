@@ -465,6 +465,7 @@ uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, ui
 	uint32_t n = run_room(qp, w, p, max), more, offset = qp->send_k * qp->mtu;
 	uint64_t before = qp->sent;
 	bool fresh = qp->next_psn == qp->max_psn;
+	const struct rs_mr *m;
 
 	*bytes = p->payload_bytes;
 	*last = false;
@@ -473,7 +474,8 @@ uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, ui
 		return 1;
 	*last = qp->send_k + n == w->packets;
 	more = *last ? w->length - offset : n * qp->mtu;
-	if (!rs_mr_find(nic, sge->lkey, qp->pd, sge->va + offset, more, RS_LOCAL_READ)) {
+	m = rs_mr_find(nic, sge->lkey, qp->pd, sge->va + offset, more, RS_LOCAL_READ);
+	if (!m || !m->host) { /* a null region's bytes do not lie behind one another */
 		*last = false;
 		return 1;
 	}

@@ -291,8 +291,8 @@ static bool fill_response(struct rs_nic *nic, struct rs_qp *qp, const struct rs_
 		p->bth_flags |= RS_BTH_CAN;
 		rs_recovery_of(qp)->spread(nic, qp, p, now);
 	}
-	if (m && m->host)
-		p->payload = m->host + (r->va + offset - m->va);
+	if (m)
+		p->payload = rs_mr_source(m, r->va + offset);
 	p->psn = rs_psn_add(r->psn, k);
 	p->aeth = aeth(qp, RS_SYN_ACK | rs_resp_credits(qp));
 	if (bytes && (qp->cc_needs & RS_CC_NEEDS_CREDITS)) {

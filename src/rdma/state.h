@@ -28,7 +28,8 @@ enum {
 #define RS_APART __attribute__((noinline))
 #define RS_COLD  __attribute__((noinline, cold))
 
-enum rs_mr_kind { RS_MR_REGION, RS_MR_WINDOW_1, RS_MR_WINDOW_2 };
+/* RS_MR_NULL: a region without memory; its host is NULL. */
+enum rs_mr_kind { RS_MR_REGION, RS_MR_NULL, RS_MR_WINDOW_1, RS_MR_WINDOW_2 };
 
 /* In a region's access beside enum rs_access: its owner may read it. Windows are not for owners. */
 #define RS_LOCAL_READ 0x80u
@@ -308,6 +309,15 @@ RS_COLD void rs_req_count_again(struct rs_nic *nic, const struct rs_qp *qp, uint
 void rs_mr_init_keys(struct rs_nic *nic);
 struct rs_mr *rs_mr_find(struct rs_nic *nic, uint32_t key, uint32_t pd, uint64_t va,
 			 uint64_t length, uint32_t access);
+extern const uint8_t rs_mr_zeros[RS_MAX_PAYLOAD];
+/* What a region has to be read at va: at most RS_MAX_PAYLOAD bytes of a null one. NULL: the NIC
+ * copies no payload. */
+static inline const uint8_t *rs_mr_source(const struct rs_mr *m, uint64_t va)
+{
+	if (__builtin_expect(m->host != NULL, 1))
+		return m->host + (va - m->va);
+	return m->kind == RS_MR_NULL ? rs_mr_zeros : NULL;
+}
 bool rs_mr_check_sges(struct rs_nic *nic, uint32_t pd, const struct rs_sge *sge, unsigned n,
 		      uint32_t access);
 /* Bytes [offset, offset + length) of a list, as one piece: in place, or gathered to a bounce

@@ -139,6 +139,22 @@ static int dealloc_td(struct ibv_td *base)
 
 /* ---- Memory regions ---- */
 
+/* Locked. A region of the first lane becomes one of all. */
+static int add_everywhere(struct rs_vctx *c, struct rs_nic *nic, struct ibv_pd *pd,
+			  struct rs_vmr *mr)
+{
+	int err = 0;
+
+	for (unsigned i = 1; i < c->lanes && !err; i++)
+		err = rs_nic_copy_mr(rs_vctx_nic(c, i), nic, mr->key);
+	if (err)
+		return err;
+	rs_vlist_add(&c->mrs, mr);
+	mr->base.handle = c->next_handle++;
+	rs_vpd(pd)->refs += !mr->null;
+	return 0;
+}
+
 /* [va, va + length) of peers is at host, the bytes of dm where there is one. base.addr is what the
  * application will see. */
 static struct ibv_mr *add_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t va,
@@ -160,15 +176,11 @@ static struct ibv_mr *add_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 	nic = rs_vctx_lock(c);
 	err = rs_nic_reg_mr(nic, rs_vpd(pd)->number, va, length, engine_access(access), host,
 			    &mr->key);
-	for (unsigned i = 1; i < c->lanes && !err; i++)
-		err = rs_nic_copy_mr(rs_vctx_nic(c, i), nic, mr->key);
-	if (!err) {
-		rs_vlist_add(&c->mrs, mr);
-		mr->base.handle = c->next_handle++;
+	if (!err)
+		err = add_everywhere(c, nic, pd, mr);
+	if (!err && dm) {
 		mr->dm = dm;
-		rs_vpd(pd)->refs++;
-		if (dm)
-			dm->refs++;
+		dm->refs++;
 	}
 	rs_vctx_unlock(c);
 	if (err) {
@@ -219,6 +231,40 @@ RS_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t 
 	return reg_host(pd, addr, length, iova, access);
 }
 
+/*
+ * Every address, no memory. As on hardware it has no rkey to tell a peer; its key serves peers all
+ * the same, as perftest's --use-null-mr asks. Nor does it hold its domain, of which perftest takes
+ * leave first: mlx5's null regions are one key of the device's, of which its kernel knows nothing.
+ */
+static struct ibv_mr *alloc_null_mr(struct ibv_pd *pd)
+{
+	struct rs_vctx *c = rs_vctx(pd->context);
+	struct rs_vmr *mr = calloc(1, sizeof(*mr));
+	struct rs_nic *nic;
+	int err;
+
+	if (!mr) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	nic = rs_vctx_lock(c);
+	mr->null = true;
+	err = rs_nic_reg_null_mr(nic, rs_vpd(pd)->number, &mr->key);
+	if (!err)
+		err = add_everywhere(c, nic, pd, mr);
+	rs_vctx_unlock(c);
+	if (err) {
+		free(mr);
+		errno = -err;
+		return NULL;
+	}
+	mr->base.context = pd->context;
+	mr->base.pd = pd;
+	mr->base.length = SIZE_MAX;
+	mr->base.lkey = mr->key;
+	return &mr->base;
+}
+
 RS_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 					   uint64_t iova, int fd, int access)
 {
@@ -250,7 +296,8 @@ RS_EXPORT int ibv_dereg_mr(struct ibv_mr *base)
 	for (unsigned i = 0; i < c->lanes; i++)
 		rs_nic_dereg_mr(rs_vctx_nic(c, i), mr->key);
 	rs_vlist_remove(mr);
-	rs_vpd(base->pd)->refs--;
+	if (!mr->null)
+		rs_vpd(base->pd)->refs--;
 	if (mr->dm)
 		mr->dm->refs--;
 	rs_vctx_unlock(c);
@@ -437,6 +484,7 @@ void rs_v_fill_memory_ops(struct verbs_context *v)
 	v->alloc_td = alloc_td;
 	v->dealloc_td = dealloc_td;
 	v->advise_mr = advise_mr;
+	v->alloc_null_mr = alloc_null_mr;
 	v->alloc_dm = alloc_dm;
 	v->free_dm = free_dm;
 	v->reg_dm_mr = reg_dm_mr;

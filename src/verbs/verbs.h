@@ -147,6 +147,7 @@ struct rs_vmr {
 	struct ibv_mr base;
 	uint32_t key;
 	uint32_t access;
+	bool null;         /* no memory; its domain may go before it */
 	struct rs_vdm *dm; /* of device memory; NULL: the host's */
 	struct rs_vmr *next, **prev;
 };

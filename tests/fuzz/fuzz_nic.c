@@ -60,7 +60,7 @@ struct bench {
 	struct rs_srq *srq, *xrc_srq;
 	struct port port[KINDS];
 	uint8_t *memory;
-	uint32_t key, region, window;
+	uint32_t key, region, window, null;
 	rs_time now;
 	unsigned posts;
 };
@@ -148,6 +148,7 @@ static void begin(struct bench *b)
 	rs_assert(!rs_nic_reg_mr(b->nic, PD, VA, BYTES, RS_ACCESS_LOCAL_WRITE | RS_ACCESS_MW_BIND,
 				 b->memory, &b->region));
 	rs_assert(!rs_nic_alloc_mw(b->nic, PD, 2, &b->window));
+	rs_assert(!rs_nic_reg_null_mr(b->nic, PD, &b->null));
 	rs_assert(!rs_nic_create_srq(b->nic, &s, &b->srq));
 	s.xrc = true;
 	s.xrcd = DOMAIN;
@@ -175,6 +176,10 @@ static void post_receives(struct bench *b)
 	/* not for each packet: receivers are unready at times */
 	if (b->posts++ % 2)
 		return;
+	if (b->posts % 8 == 3) /* in part, or whole */
+		g[1].lkey = b->null;
+	if (b->posts % 16 == 3)
+		g[0].lkey = b->null;
 	rs_qp_post_recv(b->nic, b->port[RC].qp, &wr);
 	rs_qp_post_recv(b->nic, b->port[UC].qp, &wr);
 	rs_qp_post_recv(b->nic, b->port[UD].qp, &wr);
@@ -305,7 +310,7 @@ static unsigned fit(struct bench *b, const struct rs_frame *f, struct rs_packet 
 	if (!(ask[CORRUPT] & 1))
 		p->corrupt = 0;
 	if (!(ask[ANY_KEY] & 1))
-		p->rkey = ask[ANY_KEY] & 2 ? b->window : b->key;
+		p->rkey = ask[ANY_KEY] & 2 ? b->window : ask[ANY_KEY] & 4 ? b->null : b->key;
 	if (!(ask[ANY_VA] & 1))
 		p->va = VA + p->va % BYTES;
 	if (!(ask[ANY_QKEY] & 1))

@@ -1044,13 +1044,74 @@ static void regions(void)
 
 		CHECK(e == 0 || e == EOPNOTSUPP || e == EINVAL);
 	}
+	end(&p);
+}
+
+/* ---- A null region: ibv_alloc_null_mr(3) ---- */
+
+enum { LONG = 32 * 1024 }; /* what goes by itself between processes of one host */
+
+static void fill_halves(struct pair *p)
+{
+	memset(p->at, 0x55, HALF);
+	memset(p->at + HALF, 0x77, BYTES - HALF);
+}
+
+/* Bytes [at, at + n) are `now`, and all others as fill_halves() left them. */
+static void check_halves(const struct pair *p, uint32_t at, uint32_t n, uint8_t now)
+{
+	for (uint32_t i = 0; i < BYTES; i++)
+		CHECK(p->at[i] == (i >= at && i < at + n ? now : i < HALF ? 0x55 : 0x77));
+}
+
+static void null_region(void)
+{
+	static const uint32_t sizes[] = {1, 64, 5000, LONG};
+	struct pair p = {0};
+	struct ibv_sge s;
+	struct ibv_recv_wr *bad, r = {.sg_list = &s, .num_sge = 1};
+	struct ibv_mr *mr, *other;
+	struct ibv_pd *pd;
+
+	start(&p, IBV_QPT_RC, 1);
 	mr = ibv_alloc_null_mr(p.pd);
-	if (mr) {
-		CHECK(!answer(&p, (struct ask){IBV_WR_RDMA_READ, 0, 64, HALF, .lkey = mr->lkey}));
-		CHECK(!ibv_dereg_mr(mr));
-	} else {
+	if (!mr) {
 		CHECK(errno == EOPNOTSUPP);
+		end(&p);
+		return;
 	}
+	CHECK(!mr->addr && mr->length == SIZE_MAX && mr->pd == p.pd && mr->context == p.c);
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		uint32_t n = sizes[i];
+
+		/* read, and discarded; written, zeros */
+		fill_halves(&p);
+		CHECK(!answer(&p, (struct ask){IBV_WR_RDMA_READ, 0, n, HALF, .lkey = mr->lkey}));
+		check_halves(&p, 0, 0, 0);
+		CHECK(!answer(&p, (struct ask){IBV_WR_RDMA_WRITE, 0, n, HALF, .lkey = mr->lkey}));
+		check_halves(&p, HALF, n, 0);
+		/* received, and discarded; sent, zeros */
+		fill_halves(&p);
+		s = (struct ibv_sge){(uintptr_t)p.at, n, mr->lkey};
+		CHECK(!ibv_post_recv(p.qp[1], &r, &bad));
+		CHECK(!post(&p, p.qp[0], (struct ask){IBV_WR_SEND, HALF, n}));
+		good(&p, 2);
+		check_halves(&p, 0, 0, 0);
+		CHECK(!receive(&p, p.qp[1], HALF, n, 0));
+		CHECK(!post(&p, p.qp[0], (struct ask){IBV_WR_SEND, 0, n, .lkey = mr->lkey}));
+		good(&p, 2);
+		check_halves(&p, HALF, n, 0);
+	}
+	/* what it is not */
+	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE));
+	CHECK(errno == EINVAL);
+	pd = ibv_alloc_pd(p.c);
+	CHECK(pd && (other = ibv_alloc_null_mr(pd)));
+	CHECK(answer(&p, (struct ask){IBV_WR_RDMA_READ, 0, 8, HALF, .lkey = other->lkey}) ==
+	      IBV_WC_LOC_PROT_ERR);
+	CHECK(!ibv_dealloc_pd(pd) && !ibv_dereg_mr(other)); /* perftest's order */
+	again(&p);
+	CHECK(!ibv_dereg_mr(mr));
 	end(&p);
 }
 
@@ -1274,6 +1335,7 @@ int main(int argc, char **argv)
 		     {"states", states},
 		     {"newstyle", newstyle},
 		     {"regions", regions},
+		     {"null_region", null_region},
 		     {"device_memory", device_memory},
 		     {"refused", refused},
 		     {"threads", threads},

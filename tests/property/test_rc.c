@@ -24,6 +24,7 @@ enum {
 	WORDS = 8,
 	SIDE = 2 * DEPTH * SLOT + 2 * AREA + WORDS * 8,
 	PIECES = 4,
+	POISON = 0xa5, /* below pieces of a null region, which nothing may reach */
 	QUEUE = 1 << 12,
 };
 
@@ -43,6 +44,8 @@ struct message {
 	uint32_t imm;
 	uint8_t op;
 	uint8_t n_sge;
+	uint8_t nulls; /* bit i: piece i is of the null region */
+	bool nowhere;  /* it writes to, or reads, the peer's null region */
 	struct rs_sge sge[PIECES];
 	uint64_t expect; /* of an atomic */
 };
@@ -54,7 +57,7 @@ struct side {
 	struct side *peer;
 	uint8_t *memory, *model; /* SIDE bytes; the model is of what the peer writes */
 	uint64_t va;
-	uint32_t key;
+	uint32_t key, null_key;
 	uint64_t posted, completed; /* sends */
 	uint64_t to_post;
 	uint64_t offered, received; /* receives */
@@ -76,7 +79,7 @@ struct world {
 	struct hostile net;
 	struct beside beside;
 	struct side sides[2 * PAIRS];
-	struct rs_random random;
+	struct rs_random random, nulls; /* null regions move no other draw, and no packet */
 	uint32_t mtu;
 	bool probe;  /* tails are asked about before the timeout */
 	bool gentle; /* no error may come: nothing but faults of the network */
@@ -131,16 +134,19 @@ static uint32_t random_length(struct world *w)
 	}
 }
 
-/* Cut length bytes at a slot into pieces with gaps of up to 16 bytes. */
+/* Cut length bytes at a slot into pieces with gaps of up to 16 bytes; some have no memory. */
 static void cut(struct world *w, struct side *s, struct message *m, uint32_t at, uint32_t length)
 {
 	uint32_t left = length;
 
 	m->n_sge = (uint8_t)(1 + below(w, PIECES));
+	m->nulls = rs_random_below(&w->nulls, 8) ? 0
+						 : (uint8_t)rs_random_below(&w->nulls, 1 << PIECES);
 	for (unsigned i = 0; i < m->n_sge; i++) {
 		uint32_t n = i + 1 == m->n_sge ? left : below(w, left + 1);
 
-		m->sge[i] = (struct rs_sge){.va = s->va + at, .length = n, .lkey = s->key};
+		m->sge[i] = (struct rs_sge){.va = s->va + at, .length = n};
+		m->sge[i].lkey = m->nulls >> i & 1 ? s->null_key : s->key;
 		at += n + below(w, 16);
 		left -= n;
 	}
@@ -155,15 +161,35 @@ static void fill(struct side *s, const struct message *m)
 			s->memory[m->sge[i].va - s->va + k] = byte_of(m->id, at++);
 }
 
-/* Do the first n bytes of a list hold bytes [offset, offset + n) of pattern id? */
-static bool holds(const struct side *s, const struct message *m, uint64_t id, uint32_t offset,
-		  uint32_t n)
+/* A list that is to be written. */
+static void poison(struct side *s, const struct message *m)
+{
+	for (unsigned i = 0; i < m->n_sge; i++)
+		if (m->nulls >> i & 1)
+			memset(s->memory + (m->sge[i].va - s->va), POISON, m->sge[i].length);
+}
+
+/* Byte `at` of what a message carries. */
+static uint8_t carried(const struct message *m, uint32_t at)
+{
+	uint32_t left = at;
+	unsigned i = 0;
+
+	while (i < m->n_sge && left >= m->sge[i].length)
+		left -= m->sge[i++].length;
+	return m->nulls >> i & 1 ? 0 : byte_of(m->id, at);
+}
+
+/* Do the first n bytes of a list hold bytes [offset, offset + n) of what `from` carries? */
+static bool holds(const struct side *s, const struct message *m, const struct message *from,
+		  uint32_t offset, uint32_t n)
 {
 	uint32_t at = 0;
 
 	for (unsigned i = 0; i < m->n_sge; i++)
 		for (uint32_t k = 0; k < m->sge[i].length && at < n; k++, at++)
-			if (s->memory[m->sge[i].va - s->va + k] != byte_of(id, offset + at))
+			if (s->memory[m->sge[i].va - s->va + k] !=
+			    (m->nulls >> i & 1 ? POISON : carried(from, offset + at)))
 				return false;
 	return at == n;
 }
@@ -175,7 +201,7 @@ static void model_write(struct side *s, const struct message *m)
 	uint8_t *to = s->peer->model + WRITE_AT + m->offset;
 
 	for (uint32_t k = 0; k < m->length; k++)
-		to[k] = byte_of(m->id, k);
+		to[k] = carried(m, k);
 }
 
 static void model_atomic(struct side *s, struct message *m, const struct rs_send_wr *wr)
@@ -209,7 +235,8 @@ static void aim(struct world *w, struct side *s, struct message *m, struct rs_se
 		m->offset = 8 * below(w, WORDS);
 	}
 	wr->remote_va = s->peer->va + base + m->offset;
-	wr->rkey = s->peer->key;
+	m->nowhere = wr->op <= RS_WR_READ && !rs_random_below(&w->nulls, 8);
+	wr->rkey = m->nowhere ? s->peer->null_key : s->peer->key;
 }
 
 static void post_send(struct world *w, struct side *s)
@@ -233,13 +260,15 @@ static void post_send(struct world *w, struct side *s)
 		memcpy(&wr.compare, s->peer->model + WORDS_AT + (m->offset & 56), 8);
 	if (wr.op < RS_WR_READ)
 		fill(s, m);
+	else
+		poison(s, m);
 	CHECK(!rs_qp_post_send(w->net.nics[s->nic], s->qp, &wr, w->net.now));
 	s->posted++;
 	w->net.count.messages++;
 	s->to_post--;
 	if (s->broken || s->peer->broken)
 		return;
-	if (wr.op == RS_WR_WRITE || wr.op == RS_WR_WRITE_IMM)
+	if ((wr.op == RS_WR_WRITE || wr.op == RS_WR_WRITE_IMM) && !m->nowhere)
 		model_write(s, m);
 	if (wr.op > RS_WR_READ)
 		model_atomic(s, m, &wr);
@@ -254,6 +283,7 @@ static void post_receive(struct world *w, struct side *s)
 
 	*m = (struct message){0};
 	cut(w, s, m, receive_at(s->offered), 100 * 1000);
+	poison(s, m);
 	wr.sge = m->sge;
 	wr.n_sge = m->n_sge;
 	CHECK(!rs_qp_post_recv(w->net.nics[s->nic], s->qp, &wr));
@@ -265,6 +295,8 @@ static void post_receive(struct world *w, struct side *s)
 static void check_sent(struct world *w, struct side *s, const struct rs_cqe *e)
 {
 	const struct message *m = &s->sends[s->completed % DEPTH];
+	/* what the peer's area holds, or its null region */
+	struct message there = {.id = s->peer->va, .nulls = m->nowhere};
 	uint64_t original;
 
 	CHECK(e->wr_id == s->completed && e->op == m->op);
@@ -276,7 +308,7 @@ static void check_sent(struct world *w, struct side *s, const struct rs_cqe *e)
 	}
 	CHECK(!s->broken);
 	if (m->op == RS_WR_READ)
-		CHECK(holds(s, m, s->peer->va, m->offset, m->length));
+		CHECK(holds(s, m, &there, m->offset, m->length));
 	if (m->op <= RS_WR_READ || s->peer->broken)
 		return;
 	for (uint32_t i = 0, at = 0; i < m->n_sge; i++) {
@@ -284,7 +316,7 @@ static void check_sent(struct world *w, struct side *s, const struct rs_cqe *e)
 		       m->sge[i].length);
 		at += m->sge[i].length;
 	}
-	if (w->gentle)
+	if (w->gentle && !m->nulls)
 		CHECK(original == m->expect);
 }
 
@@ -311,7 +343,7 @@ static void check_received(struct world *w, struct side *s, const struct rs_cqe 
 		return;
 	}
 	CHECK(e->op == RS_WR_RECV);
-	CHECK(holds(s, r, m->id, 0, m->length));
+	CHECK(holds(s, r, m, 0, m->length));
 }
 
 static void poll(struct world *w, struct side *s)
@@ -385,6 +417,7 @@ static void make_side(struct world *w, struct side *s, uint32_t nic)
 	for (uint32_t i = 0; i < AREA; i++)
 		s->memory[READ_AT + i] = byte_of(s->va, i);
 	CHECK(!rs_nic_reg_mr(n, init.pd, s->va, SIDE, 15, s->memory, &s->key));
+	CHECK(!rs_nic_reg_null_mr(n, init.pd, &s->null_key));
 	CHECK(!rs_nic_create_cq(n, 2 * DEPTH, &s->cq));
 	init.send_cq = init.recv_cq = s->cq;
 	CHECK(!rs_nic_create_qp(n, &init, &s->qp));
@@ -611,7 +644,7 @@ static struct rs_nic_config random_config(struct world *w)
 		.int_scale = STAMPS_LIE ? RS_INT_SOFTWARE : 4,
 		.line_rate = 100 * RS_GBPS,
 		.max_qps = 2 * PAIRS,
-		.max_mrs = 2 * PAIRS,
+		.max_mrs = 4 * PAIRS,
 		.max_cqs = 2 * PAIRS,
 		.ipv6 = below(w, 2),
 		.cnp_tos = 48 << 2,
@@ -673,6 +706,7 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 
 	CHECK(w);
 	w->random = rs_random_stream(seed, 1, 0x574f524b);
+	w->nulls = rs_random_stream(seed, 6, 0x4e554c4c);
 	w->gentle = seed % 4 != 3;
 	if (!w->gentle && below(w, 2))
 		w->cut = 100 + below(w, 5000);

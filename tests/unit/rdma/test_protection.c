@@ -263,6 +263,148 @@ static void test_gather_and_scatter_across_pieces(void **state)
 	pair_end(&t);
 }
 
+/* ---- Null regions ---- */
+
+/* NIC 1's null region: what is written goes nowhere, what is read is 0, at any address; atomics are
+ * refused, and so is another domain. */
+static void test_peers_of_a_null_region(void **state)
+{
+	static const struct {
+		uint8_t op, status;
+		uint32_t length, pd;
+		uint64_t va;
+	} rows[] = {{RS_WR_WRITE, RS_WC_SUCCESS, 3 * PAIR_MTU + 5, PAIR_PD, 0},
+		    {RS_WR_WRITE, RS_WC_SUCCESS, 64, PAIR_PD, UINT64_MAX - 64},
+		    {RS_WR_WRITE, RS_WC_REM_ACCESS_ERR, 64, PAIR_PD, UINT64_MAX - 10},
+		    {RS_WR_WRITE, RS_WC_REM_ACCESS_ERR, 64, PAIR_PD + 1, 0},
+		    {RS_WR_ATOMIC_WRITE, RS_WC_SUCCESS, 8, PAIR_PD, 64},
+		    {RS_WR_READ, RS_WC_SUCCESS, 3 * PAIR_MTU + 5, PAIR_PD, 12345},
+		    {RS_WR_READ, RS_WC_REM_ACCESS_ERR, 64, PAIR_PD + 1, 0},
+		    {RS_WR_FETCH_ADD, RS_WC_REM_ACCESS_ERR, 8, PAIR_PD, 64},
+		    {RS_WR_CMP_SWAP, RS_WC_REM_ACCESS_ERR, 8, PAIR_PD, 64}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rs_sge s = {.va = 0x1000, .length = rows[i].length};
+		struct rs_send_wr wr = {.op = rows[i].op,
+					.flags = RS_WR_SIGNALED,
+					.n_sge = 1,
+					.sge = &s,
+					.remote_va = rows[i].va};
+		bool read = rows[i].op == RS_WR_READ && !rows[i].status;
+		struct pair t;
+
+		pair_start(&t);
+		s.lkey = t.keys[0];
+		memset(t.memory[0], 0xaa, PAIR_BYTES);
+		assert_int_equal(rs_nic_reg_null_mr(t.nics[1], rows[i].pd, &wr.rkey), 0);
+		assert_int_equal(rs_qp_post_send(t.nics[0], t.qps[0], &wr, 0), 0);
+		pair_settle(&t);
+		assert_int_equal(pair_poll(&t, 0).status, rows[i].status);
+		for (uint32_t k = 0; k < PAIR_BYTES; k++) {
+			assert_int_equal(t.memory[0][k], read && k < s.length ? 0 : 0xaa);
+			assert_int_equal(t.memory[1][k], 0);
+		}
+		pair_end(&t);
+	}
+}
+
+/* Of a list of three pieces the middle one is null: sent as zeros, and not received. */
+static void test_null_pieces_of_a_list(void **state)
+{
+	struct pair t;
+	struct rs_sge out[3], in[3];
+	struct rs_send_wr wr = {.op = RS_WR_SEND, .n_sge = 3, .sge = out};
+	struct rs_recv_wr rr = {.n_sge = 3, .sge = in};
+	uint32_t null[2];
+
+	pair_start(&t);
+	memset(t.memory[0], 0x55, PAIR_BYTES);
+	memset(t.memory[1], 0x11, PAIR_BYTES);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(rs_nic_reg_null_mr(t.nics[i], PAIR_PD, &null[i]), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		out[i] = (struct rs_sge){0x1000 + 3000 * i, 1000, i == 1 ? null[0] : t.keys[0]};
+		in[i] = (struct rs_sge){0x1000 + 3000 * i, 1200, i == 1 ? null[1] : t.keys[1]};
+	}
+	assert_int_equal(rs_qp_post_recv(t.nics[1], t.qps[1], &rr), 0);
+	assert_int_equal(rs_qp_post_send(t.nics[0], t.qps[0], &wr, 0), 0);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 1).bytes, 3000);
+	for (uint32_t i = 0; i < PAIR_BYTES; i++) {
+		/* bytes 0 .. 1199 lie at 0, 1200 .. 2399 nowhere, 2400 .. 2999 at 6000 */
+		bool first = i < 1200, last = i >= 6000 && i < 6600;
+
+		assert_int_equal(t.memory[1][i], last                ? 0x55
+						 : first && i < 1000 ? 0x55
+						 : first             ? 0
+								     : 0x11);
+		assert_int_equal(t.memory[0][i], 0x55);
+	}
+	pair_end(&t);
+}
+
+/* A run's bytes would have to lie behind one another; each packet of a null region's is sent alone.
+ */
+static void test_no_run_of_a_null_region(void **state)
+{
+	for (unsigned null = 0; null < 2; null++) {
+		struct pair t;
+		struct rs_packet *p;
+		uint32_t bytes, key;
+		bool last;
+
+		pair_start(&t);
+		key = t.keys[0];
+		if (null)
+			assert_int_equal(rs_nic_reg_null_mr(t.nics[0], PAIR_PD, &t.keys[0]), 0);
+		memset(t.memory[1], 0x11, PAIR_BYTES);
+		pair_post(&t, RS_WR_WRITE, 8 * PAIR_MTU);
+		p = pair_tx(&t, 0);
+		assert_int_equal(rs_nic_tx_run(t.nics[0], p, 8 * PAIR_MTU, &bytes, &last, 0),
+				 null ? 1 : 8);
+		if (null) {
+			assert_false(last);
+			pair_rx(&t, 1, p);
+			pair_settle(&t);
+			assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+			for (uint32_t i = 0; i < PAIR_BYTES; i++)
+				assert_int_equal(t.memory[1][i],
+						 i >= 0x8000 && i < 0x8000 + 8 * PAIR_MTU ? 0
+											  : 0x11);
+		} else {
+			pair_drop(&t, 0, p);
+		}
+		t.keys[0] = key;
+		pair_end(&t);
+	}
+}
+
+static void test_what_a_null_region_is_not(void **state)
+{
+	struct pair t;
+	struct rs_send_wr wr = {.op = RS_WR_BIND_MW, .flags = RS_WR_SIGNALED};
+	uint32_t null, window;
+
+	pair_start(&t);
+	assert_int_equal(rs_nic_reg_null_mr(t.nics[0], UINT32_MAX, &null), -EINVAL);
+	assert_int_equal(rs_nic_reg_null_mr(t.nics[0], PAIR_PD, &null), 0);
+	assert_int_equal(rs_nic_rereg_mr(t.nics[0], null, RS_REREG_ACCESS, 0, 0, 0, 1, NULL),
+			 -EINVAL);
+	assert_int_equal(rs_nic_dealloc_mw(t.nics[0], null), -ENOENT);
+	assert_int_equal(rs_nic_alloc_mw(t.nics[0], PAIR_PD, 2, &window), 0);
+	wr.rkey = window + 1;
+	wr.bind = (struct rs_bind){.va = 64, .length = 64, .mr_key = null};
+	assert_int_equal(rs_qp_post_send(t.nics[0], t.qps[0], &wr, 0), 0);
+	pair_settle(&t);
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_MW_BIND_ERR);
+	assert_int_equal(rs_nic_dereg_mr(t.nics[0], null), 0);
+	assert_int_equal(rs_nic_dereg_mr(t.nics[0], null), -ENOENT);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(rs_nic_reg_null_mr(t.nics[0], PAIR_PD, &null), 0);
+	assert_int_equal(rs_nic_reg_null_mr(t.nics[0], PAIR_PD, &null), -ENOMEM);
+	pair_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +417,10 @@ int main(void)
 		cmocka_unit_test(test_local_protection_error_in_its_turn),
 		cmocka_unit_test(test_registration_limits),
 		cmocka_unit_test(test_gather_and_scatter_across_pieces),
+		cmocka_unit_test(test_peers_of_a_null_region),
+		cmocka_unit_test(test_null_pieces_of_a_list),
+		cmocka_unit_test(test_no_run_of_a_null_region),
+		cmocka_unit_test(test_what_a_null_region_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
