@@ -46,6 +46,14 @@ void rs_audit_destroy(struct rs_audit *a)
 	free(a);
 }
 
+bool rs_audit_is_guide(const struct rs_audit *a, const char *file)
+{
+	for (const struct rs_text_use *u = a->texts; u && file; u = u->next)
+		if (u->guide && u->path && !strcmp(u->path, file))
+			return true;
+	return false;
+}
+
 const char *rs_audit_vtext(struct rs_audit *a, const char *fmt, va_list ap)
 {
 	va_list again;

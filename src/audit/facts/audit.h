@@ -39,6 +39,7 @@ struct rs_text_use {
 	uint8_t *use;      /* enum rs_line_use of each; NULL once it was counted */
 	uint32_t count[5]; /* by enum rs_line_use */
 	uint32_t n_blocks; /* runs of strange lines; the first RS_TEXT_BLOCKS are kept */
+	bool guide;        /* a guide or a manual: read/guide.h */
 	bool whole;        /* a fact without a line: the segment at hand was used as a whole */
 	struct rs_text_block {
 		uint32_t first, last;
@@ -91,6 +92,9 @@ int rs_audit_create(struct rs_audit **a);
 void rs_audit_destroy(struct rs_audit *a);
 
 /* A string that lives as long as the audit. "" without memory, and a->err is set. */
+/* Is this file a guide or a manual? What it shows has happened elsewhere. */
+bool rs_audit_is_guide(const struct rs_audit *a, const char *file);
+
 const char *rs_audit_text(struct rs_audit *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 const char *rs_audit_vtext(struct rs_audit *a, const char *fmt, va_list ap);

@@ -223,7 +223,10 @@ static bool is_instruction(const char *text)
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strncmp(text, words[i], strlen(words[i])))
 			return true;
-	return false;
+	/* n=$(grep 'error:' log | wc -l) */
+	while (isalnum((unsigned char)*text) || *text == '_')
+		text++;
+	return !strncmp(text, "=$(", 3) || !strncmp(text, "=`", 2);
 }
 
 bool rs_describes(const char *text)

@@ -108,6 +108,9 @@ static bool is_fault(const char *text)
 	const char *p = strstr(text, "NVRM: Xid");
 	int xid;
 
+	/* a monitor's expression */
+	if (strstr(text, ".*"))
+		return false;
 	if (p && (p = strchr(p, ')')) && sscanf(p, "): %d", &xid) == 1)
 		return xid != 13 && xid != 31 && xid != 43 && xid != 45;
 	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++)

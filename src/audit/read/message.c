@@ -215,6 +215,9 @@ static bool is_source(const char *line, const char *at, const char *end)
 	if (line[0] == '#' && line[1] == ' ' && memchr(line, '"', (size_t)(at - line)) &&
 	    strchr(end, '"'))
 		return true;
+	/* a page's name: mlx5dv_devx_obj_modify.3 */
+	if (end[0] == '.' && (isdigit((unsigned char)end[1]) || !strncmp(end + 1, "md", 2)))
+		return true;
 	/* a test's name and its verdict */
 	if (n > 3 && !strcmp(line + n - 3, " ok"))
 		return true;

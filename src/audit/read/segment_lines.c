@@ -288,6 +288,7 @@ static void line_add(struct rs_text *t, const char *from, size_t left, size_t n,
 		text[--length] = '\0';
 	length = untag(text, length);
 	length = dedent(t, text, length);
+	rs_guide_line(&t->guide, text);
 	p->length = (uint32_t)length;
 	p->host = both(t, &prefix);
 	classify(t, p, text);
@@ -415,6 +416,7 @@ struct rs_text *rs_text_new(struct rs_audit *a, const struct rs_input *in)
 	rs_prefix_settle(&t->habits);
 	each_line(t, line_add);
 	t->data[t->size] = '\0';
+	t->use->guide = rs_guide_is(&t->guide);
 	t->old_quotes = quotes_are_old(t);
 	settle_hosts(t);
 	return t;

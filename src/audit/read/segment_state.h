@@ -5,6 +5,7 @@
 #ifndef RS_AUDIT_READ_SEGMENT_STATE_H
 #define RS_AUDIT_READ_SEGMENT_STATE_H
 
+#include "audit/read/guide.h"
 #include "audit/read/prefix.h"
 #include "audit/read/prompt.h"
 #include "audit/read/segment.h"
@@ -53,6 +54,7 @@ struct rs_text {
 	uint8_t *how;           /* of each line: enum rs_join */
 	struct rs_text_use *use;
 	struct rs_prefix_habits habits;
+	struct rs_guide_lines guide;
 	struct rs_piece *piece;
 	uint32_t *order; /* pieces by host, then by line; those of host i from begin[i] */
 	uint32_t n, n_names, n_commands, commands_room, begin[RS_TEXT_HOSTS + 1];

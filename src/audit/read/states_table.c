@@ -79,8 +79,8 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("amd-smi pcie width$", "max", "8|4|2|1", "slot-narrow"),
 	IS("nicctl|ionic|card|eth1-1 link-fsm-state", NULL, "signal detect|an reset|down",
 	   "rdma-port-down"),
-	IS("loopback", "support|cap|test", "phy|internal|external|local|remote|on|port|mac",
-	   "loopback-on"),
+	IS("loopback", "support|cap|test|name|modes",
+	   "phy|internal|external|local|remote|on|port|mac", "loopback-on"),
 	IS("test-result", NULL, "fail|failed", "self-test"),
 	IS("recommendation", NULL,
 	   "negotiation failure|no partner|bad signal|cable is unplugged|cable unplugged|remote "
@@ -186,7 +186,7 @@ const struct rs_state_row rs_state_rows[] = {
 	   "node-condition"),
 	IS("xid|problem|pressure|unavailable|fault|failure|unhealthy|degraded|deadlock|readonly|"
 	   "error status",
-	   "ready", "true", "node-condition"),
+	   "ready|continue-on-error", "true", "node-condition"),
 	IS("kubectl node|nodes|no status", NULL, "notready", "node-condition"),
 
 	/* ---- Slurm, systemd ---- */

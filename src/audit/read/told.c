@@ -7,7 +7,7 @@
 #include "audit/facts/word_list.h"
 #include "audit/read/told.h"
 
-enum { TEXT = 400 };
+enum { TEXT = 400, HEAD = 8 /* lines that say what a page is */ };
 
 static bool begins(const char *text, const char *word)
 {
@@ -147,12 +147,14 @@ static bool is_page_name(const char *text)
 {
 	size_t n = 0;
 
+	/* Markdown's and pandoc's: "title: fi_peer(3)", "% fi_peer(3) manual" */
+	text += begins(text, "title: ") ? 7 : begins(text, "% ") ? 2 : 0;
 	while (isalnum((unsigned char)text[n]) || (text[n] && strchr("_-.+", text[n])))
 		n++;
 	if (n < 2 || text[n] != '(' || !isdigit((unsigned char)text[n + 1]))
 		return false;
 	n += 2 + (isalpha((unsigned char)text[n + 2]) != 0);
-	return text[n] == ')' && (!text[n + 1] || !strncmp(text + n + 1, "  ", 2));
+	return text[n] == ')' && (!text[n + 1] || text[n + 1] == ' ');
 }
 
 /* What the first lines of a text say of all of it. */
@@ -161,7 +163,8 @@ static bool is_page_head(const char *text)
 	static const char *const notes[] = {"release notes", "changelog", "change log", NULL};
 	enum { LONGEST = 48 };
 
-	return is_page_name(text) ||
+	return is_page_name(text) || begins(text, ".TH ") || begins(text, ".SH NAME") ||
+	       begins(text, ".\\\"") || !strcmp(text, "# NAME") ||
 	       (strlen(text) < LONGEST && begins_one(text + strspn(text, "#*=[ "), notes));
 }
 
@@ -280,6 +283,32 @@ static bool is_explained(const char *low)
 	       !rs_word_list_has(low, "i|we|my|our", false);
 }
 
+/* "If you see a permission denied error, add your user": and who does not, does not. */
+static bool is_supposed(const char *text)
+{
+	static const char *const begin[] = {
+		"if you see ",    "if you get ",     "if you receive ", "if you encounter ",
+		"if this fails",  "if it fails",     "if the command ", "if an error occurs",
+		"when you see ",  "should you see ", "in case you ",    "you may see ",
+		"you might see ", "you may get ",    "you can ignore ", NULL};
+
+	return begins_one(text + strspn(text, "#>*- 0123456789."), begin);
+}
+
+/* "**phc_err** | Number of failed attempts", "- [pfc_storm](#pfc_storm)": what a counter counts, a
+ * table of contents. */
+static bool is_listed(const char *text, const char *low)
+{
+	const char *p = strstr(low, "number of ");
+
+	if (p && !strpbrk(p, "0123456789=") &&
+	    (p == low || (p - low > 1 && (strchr("|:-\t", p[-2]) ||
+					  (p - low >= 6 && !strncmp(p - 6, "total ", 6))))))
+		return true;
+	p = item(text);
+	return p && *p == '[' && (p = strstr(p, "](#")) && strchr(p, ')') && !strchr(p, ')')[1];
+}
+
 /* "net.cc:88:3: note: in expansion of macro": a compiler's, and the program was built. */
 static bool is_compilers(const char *low)
 {
@@ -361,6 +390,9 @@ static bool is_call(const char *low)
 static bool is_rule(const char *text)
 {
 	text += *text == '-' ? 1 + strspn(text + 1, " ") : 0;
+	/* the node problem detector's */
+	if (begins(text, "\"pattern\": \"") || begins(text, "pattern: \""))
+		return true;
 	return begins(text, "expr: ") || begins(text, "alert: ") || begins(text, "record: ");
 }
 
@@ -374,7 +406,8 @@ static bool is_in_use(const char *low)
 bool rs_told_annotation(const char *text)
 {
 	static const char *const keys[] = {
-		"summary:", "description:", "message:", "title:", "runbook:", "dashboard:", NULL};
+		"summary:",   "description:", "message:",     "title:",  "runbook:",
+		"dashboard:", "\"reason\":",  "\"message\":", "reason:", NULL};
 
 	return begins_one(text, keys);
 }
@@ -411,7 +444,7 @@ bool rs_told(struct rs_told *t, const char *text)
 		t->rules = true;
 		return true;
 	}
-	t->page |= ++t->lines < 4 && is_page_head(text);
+	t->page |= ++t->lines < HEAD && is_page_head(text);
 	if (t->meanings && !strchr(text, t->meanings))
 		t->meanings = '\0';
 	if (t->meanings || (t->meanings = meanings_in(text, low)))
@@ -424,7 +457,8 @@ bool rs_told(struct rs_told *t, const char *text)
 		t->changes = false;
 	if (is_test(text) || is_mended(text) || is_manual(text, low) || is_policy(low) ||
 	    is_explained(low) || is_compilers(low) || is_usage(low) || is_call(low) ||
-	    is_action(low) || is_format(text) || is_about(text, low) || is_in_use(low))
+	    is_action(low) || is_format(text) || is_about(text, low) || is_in_use(low) ||
+	    is_supposed(text) || is_listed(text, low))
 		return true;
 	return t->changes && item(text) && !rs_level_of(text);
 }

@@ -164,10 +164,11 @@ void rs_messages_overrule(struct rs_audit *a, const char *check, const char *hos
 }
 
 /* A warning is what a program goes on after, and so is a try that another follows. NCCL has no
- * level above it, and UCX warns of what was asked for and is not there. */
-static bool is_mild(const struct rs_fact *line)
+ * level above it, and UCX warns of what was asked for and is not there. What a guide shows has
+ * happened elsewhere. */
+static bool is_mild(const struct rs_audit *a, const struct rs_fact *line)
 {
-	return rs_level_tries_again(line->value) ||
+	return rs_audit_is_guide(a, line->file) || rs_level_tries_again(line->value) ||
 	       (rs_level_of(line->value) == RS_LEVEL_WARN &&
 		!strcasestr(line->value, "nccl warn") && !strstr(line->value, " UCX "));
 }
@@ -293,7 +294,7 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 			h->hosts++;
 		}
 		here++;
-		h->grave |= !is_mild(line);
+		h->grave |= !is_mild(h->a, line);
 		if (h->f && h->f->n_facts < QUOTED)
 			rs_finding_fact(h->f, line);
 	}

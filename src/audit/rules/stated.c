@@ -151,6 +151,7 @@ static void hear(struct rs_audit *a, const char *host,
 			k = of ? of : k;
 			accuses &= strncasecmp(said->value, "warning:", 8) != 0;
 		}
+		accuses &= !rs_audit_is_guide(a, said->file);
 		if (!k || (k->weak && any) || is_known(a, host, said) || cites(a, said))
 			continue;
 		r = rs_rule_find(k->check);
