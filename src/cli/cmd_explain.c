@@ -71,9 +71,95 @@ static int tell(const struct rs_symptom *s)
 
 /* ---- Over snapshots ---- */
 
+/* The files themselves, as far as they are texts. */
+enum { FILES = 64 };
+struct texts {
+	char **path, *text[FILES];
+	size_t bytes[FILES];
+	int n;
+};
+
+/* A text: no archive, no picture. */
+static bool is_text(const char *s, size_t n)
+{
+	return !memchr(s, '\0', n < 4096 ? n : 4096);
+}
+
+static void texts_load(struct texts *t, char **path, int n)
+{
+	enum { BYTES = 16 << 20 };
+
+	*t = (struct texts){.path = path, .n = n < FILES ? n : FILES};
+	for (int i = 0; i < t->n; i++) {
+		struct rs_error e = {0};
+		struct rs_load l = {.e = &e, .name = path[i]};
+		struct stat st;
+
+		if (stat(path[i], &st) || !S_ISREG(st.st_mode) || st.st_size > BYTES)
+			continue;
+		t->text[i] = rs_load_file(&l, path[i], BYTES, (struct rs_where){0}, &t->bytes[i]);
+		if (t->text[i] && !is_text(t->text[i], t->bytes[i])) {
+			free(t->text[i]);
+			t->text[i] = NULL;
+		}
+	}
+}
+
+static void texts_free(struct texts *t)
+{
+	for (int i = 0; i < t->n; i++)
+		free(t->text[i]);
+}
+
+static unsigned texts_find(const struct texts *t, const struct rs_question *q,
+			   struct rs_question_line *out, unsigned most)
+{
+	unsigned found = 0;
+
+	for (int i = 0; i < t->n; i++)
+		if (t->text[i])
+			found = rs_question_lines(q, t->path[i], t->text[i], t->bytes[i], out,
+						  found, most);
+	return found;
+}
+
+/* Lines that have a check's words, where no reader made anything of them. */
+static unsigned texts_of_rule(const struct texts *t, const struct rs_rule *r,
+			      struct rs_question_line *out, unsigned most)
+{
+	struct rs_question q, own = {.n = 0};
+	unsigned found;
+
+	rs_question_of_rule(&q, r);
+	for (unsigned i = 0; i < q.n; i++)
+		if (!q.meant[i])
+			strcpy(own.word[own.n++], q.word[i]);
+	found = own.n ? texts_find(t, &own, out, most) : 0;
+	return found || !q.n ? found : texts_find(t, &q, out, most);
+}
+
 struct walk {
+	const struct texts *t;
 	unsigned found, open, unseen, silent, right;
 };
+
+/* What no paragraph should have in it: line ends, tabs, control bytes. */
+static void show_line(const struct rs_question_line *l, int indent)
+{
+	char text[512];
+	size_t n = l->bytes < sizeof(text) - 1 ? l->bytes : sizeof(text) - 1, at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)l->text[i];
+		bool blank = c <= ' ' || c == 0x7f;
+
+		if (blank && at && text[at - 1] == ' ')
+			continue;
+		text[at++] = blank ? ' ' : (char)c;
+	}
+	text[at] = '\0';
+	rs_paragraph(stdout, indent, "%s:%u: %s", l->file, l->line, text);
+}
 
 /* What was read of it: a fact that the named files state is never "not seen". */
 static void stated(const struct rs_finding *f)
@@ -137,10 +223,14 @@ static enum rs_verdict came_to(const struct rs_audit *a, const struct rs_rule *r
 static void step(const struct rs_audit *a, const struct rs_rule *r, const char *shows,
 		 struct walk *w)
 {
+	struct rs_question_line line[2];
 	bool some;
 	enum rs_verdict v = came_to(a, r, &some);
-	unsigned shown = 0;
+	unsigned shown = 0, told = 0;
 
+	if (v == RS_UNKNOWN && !some)
+		told = texts_of_rule(w->t, r, line, 2);
+	some |= told > 0;
 	printf("  %-8s %s %s\n",
 	       (const char *[]){"ok", "FOUND", some ? "open" : "not seen", "no word"}[v], r->id,
 	       r->name);
@@ -159,10 +249,30 @@ static void step(const struct rs_audit *a, const struct rs_rule *r, const char *
 			stated(f);
 		shown++;
 	}
+	for (unsigned i = 0; i < told; i++)
+		show_line(&line[i], 6);
 	w->found += v == RS_FAIL;
 	w->open += v == RS_UNKNOWN && some;
 	w->unseen += v == RS_UNKNOWN && !some;
 	w->right += v == RS_PASS;
+}
+
+/* A check that nothing was read for, though the text has its words. */
+static bool in_words(const struct rs_rule *r, struct walk *w)
+{
+	struct rs_question_line line[2];
+	unsigned n = texts_of_rule(w->t, r, line, 2);
+
+	if (!n)
+		return false;
+	if (w->silent++)
+		putchar('\n');
+	w->silent = 0;
+	w->open++;
+	printf("  %-8s %s %s\n", "in words", r->id, r->name);
+	for (unsigned i = 0; i < n; i++)
+		show_line(&line[i], 6);
+	return true;
 }
 
 /* Steps that came to one verdict, in their order. */
@@ -178,7 +288,7 @@ static void steps(const struct rs_symptom *s, const struct rs_audit *a, enum rs_
 			continue;
 		if (v != RS_NA)
 			step(a, r, s->step[i].shows, w);
-		else
+		else if (!in_words(r, w))
 			printf("%s%s %s", w->silent++ ? ", " : "  no word of ", r->id, r->name);
 	}
 	if (v == RS_NA && w->silent)
@@ -259,6 +369,22 @@ static unsigned answers(const struct rs_question *q, const struct rs_audit *a, e
 	return n;
 }
 
+/* An UNKNOWN without facts, of which the text has lines all the same. */
+static bool open_in_words(const struct rs_finding *f, const struct texts *t)
+{
+	struct rs_question_line line[2];
+	unsigned n =
+		f->verdict == RS_UNKNOWN && !f->n_facts ? texts_of_rule(t, f->rule, line, 2) : 0;
+
+	if (!n)
+		return false;
+	printf("  %-8s %s %s\n", "open", f->rule->id, f->rule->name);
+	rs_paragraph(stdout, 6, "%s", f->title);
+	for (unsigned i = 0; i < n; i++)
+		show_line(&line[i], 6);
+	return true;
+}
+
 static void line_of(const struct rs_finding *f)
 {
 	printf("  %-8s %s %s\n", f->verdict == RS_UNKNOWN && f->n_facts ? "open" : said[f->verdict],
@@ -310,65 +436,26 @@ static void answer_facts(const struct rs_question *q, const struct rs_audit *a)
 
 /* ---- Lines of the files themselves ---- */
 
-/* What no paragraph should have in it: line ends, tabs, control bytes. */
-static void show_line(const struct rs_question_line *l)
+static void answer_lines(const struct rs_question *q, const struct texts *t)
 {
-	char text[512];
-	size_t n = l->bytes < sizeof(text) - 1 ? l->bytes : sizeof(text) - 1, at = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)l->text[i];
-		bool blank = c <= ' ' || c == 0x7f;
-
-		if (blank && at && text[at - 1] == ' ')
-			continue;
-		text[at++] = blank ? ' ' : (char)c;
-	}
-	text[at] = '\0';
-	rs_paragraph(stdout, 2, "%s:%u: %s", l->file, l->line, text);
-}
-
-/* A text: no archive, no picture. */
-static bool is_text(const char *s, size_t n)
-{
-	return !memchr(s, '\0', n < 4096 ? n : 4096);
-}
-
-static void answer_lines(const struct rs_question *q, char **path, int n)
-{
-	enum { FILES = 64, LINES = 8, BYTES = 16 << 20 };
+	enum { LINES = 8 };
 	struct rs_question_line line[LINES];
-	char *text[FILES] = {NULL};
-	unsigned found = 0;
+	unsigned found = texts_find(t, q, line, LINES);
 
-	for (int i = 0; i < n && i < FILES; i++) {
-		struct rs_error e = {0};
-		struct rs_load l = {.e = &e, .name = path[i]};
-		struct stat st;
-		size_t bytes = 0;
-
-		if (stat(path[i], &st) || !S_ISREG(st.st_mode) || st.st_size > BYTES)
-			continue;
-		text[i] = rs_load_file(&l, path[i], BYTES, (struct rs_where){0}, &bytes);
-		if (text[i] && is_text(text[i], bytes))
-			found = rs_question_lines(q, path[i], text[i], bytes, line, found, LINES);
-	}
 	if (found)
 		puts("\nLines that have its words:");
 	for (unsigned i = 0; i < found; i++)
-		show_line(&line[i]);
-	for (int i = 0; i < n && i < FILES; i++)
-		free(text[i]);
+		show_line(&line[i], 2);
 }
 
-static int answer(const char *text, const struct rs_audit *a, char **path, int paths)
+static int answer(const char *text, const struct rs_audit *a, const struct texts *t)
 {
 	const struct rs_finding *found[ANSWERS + 1], *other[ANSWERS + 1];
 	struct rs_question q;
 	unsigned n, k, beside_it;
 
 	rs_question_make(&q, text);
-	printf("\"%s\": no symptom that is known; what the files say of its words\n\n", text);
+	printf("\"%s\": what the files say of its words\n\n", text);
 	n = answers(&q, a, RS_FAIL, found);
 	for (unsigned i = 0; i < n && i < FOUND_SHOWN; i++) {
 		line_of(found[i]);
@@ -379,6 +466,8 @@ static int answer(const char *text, const struct rs_audit *a, char **path, int p
 			continue;
 		k = answers(&q, a, (enum rs_verdict)v, other);
 		for (unsigned i = 0; i < k && i < OTHERS_SHOWN; i++) {
+			if (open_in_words(other[i], t))
+				continue;
 			line_of(other[i]);
 			if (v == RS_UNKNOWN)
 				unseen(other[i]);
@@ -388,7 +477,7 @@ static int answer(const char *text, const struct rs_audit *a, char **path, int p
 	}
 	beside_it = others(a, found, n);
 	answer_facts(&q, a);
-	answer_lines(&q, path, paths);
+	answer_lines(&q, t);
 	printf("\n%u found by its words, %u beside\n", n, beside_it);
 	read_texts(a);
 	return n + beside_it ? RS_EXIT_INCOMPLETE : RS_EXIT_OK;
@@ -396,7 +485,7 @@ static int answer(const char *text, const struct rs_audit *a, char **path, int p
 
 /* Facts that have words of the question, beside the steps of a symptom. */
 static void read_of(const char *text, const struct rs_symptom *s, const struct rs_audit *a,
-		    char **path, int paths)
+		    const struct texts *t)
 {
 	struct rs_question q;
 
@@ -404,14 +493,64 @@ static void read_of(const char *text, const struct rs_symptom *s, const struct r
 		return;
 	rs_question_make(&q, text);
 	answer_facts(&q, a);
-	answer_lines(&q, path, paths);
+	answer_lines(&q, t);
+}
+
+/* A symptom that shares a word or two with a question is not what it asks for, where a check has
+ * more of its words, or is called by one. */
+static bool asks_for_check(const struct rs_symptom *s, const char *text)
+{
+	unsigned own = 0, known = 0, most = 0;
+	struct rs_question q;
+	bool called = false;
+
+	if (!strcmp(text, s->name))
+		return false;
+	rs_question_make(&q, text);
+	for (unsigned i = 0; i < q.n; i++)
+		if (!q.meant[i]) {
+			own++;
+			known += rs_symptom_has(s, q.word[i]);
+		}
+	for (unsigned i = 0; rs_rule_families[i]; i++)
+		for (const struct rs_rule *r = rs_rule_families[i]; r->id; r++) {
+			bool named;
+			unsigned n = rs_question_rule(&q, r, &named);
+
+			called |= named && n >= most;
+			most = n > most ? n : most;
+		}
+	return known < own && (most > known || (most == known && called));
+}
+
+static int walk_steps(const struct rs_symptom *s, const char *text, const struct rs_audit *a,
+		      const struct texts *t)
+{
+	struct walk w = {.t = t};
+
+	head(s);
+	/* what was found comes first, whichever step it is */
+	steps(s, a, RS_FAIL, &w);
+	beside(s, a, &w);
+	steps(s, a, RS_UNKNOWN, &w);
+	steps(s, a, RS_PASS, &w);
+	steps(s, a, RS_NA, &w);
+	read_of(text, s, a, t);
+	printf("\n%u found, %u ruled out, %u open, %u not seen, of %u no word was read\n", w.found,
+	       w.right, w.open, w.unseen, w.silent);
+	read_texts(a);
+	if (w.found)
+		fputs("Mend the first that was found, then look again: later ones may follow from "
+		      "it.\n",
+		      stdout);
+	return w.found ? RS_EXIT_INCOMPLETE : RS_EXIT_OK;
 }
 
 static int walk(const struct rs_symptom *s, const char *text, struct rs_audit *a, char **path,
 		int n, struct rs_error *e)
 {
-	struct walk w = {0};
-	int err = 0;
+	struct texts t;
+	int err = 0, status;
 
 	for (int i = 0; i < n && !err; i++)
 		err = rs_audit_read(a, path[i], NULL, 0, e);
@@ -421,24 +560,10 @@ static int walk(const struct rs_symptom *s, const char *text, struct rs_audit *a
 		err = rs_audit_price(a, RS_PRICE_FAST, e);
 	if (err)
 		return rs_cli_error(e);
-	if (!s)
-		return answer(text, a, path, n);
-	head(s);
-	/* what was found comes first, whichever step it is */
-	steps(s, a, RS_FAIL, &w);
-	beside(s, a, &w);
-	steps(s, a, RS_UNKNOWN, &w);
-	steps(s, a, RS_PASS, &w);
-	steps(s, a, RS_NA, &w);
-	read_of(text, s, a, path, n);
-	printf("\n%u found, %u ruled out, %u open, %u not seen, of %u no word was read\n", w.found,
-	       w.right, w.open, w.unseen, w.silent);
-	read_texts(a);
-	if (w.found)
-		fputs("Mend the first that was found, then look again: later ones may follow from "
-		      "it.\n",
-		      stdout);
-	return w.found ? RS_EXIT_INCOMPLETE : RS_EXIT_OK;
+	texts_load(&t, path, n);
+	status = !s || asks_for_check(s, text) ? answer(text, a, &t) : walk_steps(s, text, a, &t);
+	texts_free(&t);
+	return status;
 }
 
 static bool is_path(const char *word)

@@ -23,6 +23,13 @@ static const struct {
 	{"lock", "memlock"},
 	{"locked", "memlock"},
 	{"ulimit", "memlock"},
+	{"memlock", "ulimit"},
+	{"memlock", "locked"},
+	{"bgp", "neighbor"},
+	{"peer", "neighbor"},
+	{"established", "estab"},
+	{"established", "active"},
+	{"established", "idle"},
 	{"trusted", "trust"},
 	{"marking", "dscp"},
 	{"marked", "dscp"},
@@ -106,13 +113,14 @@ static const struct {
 };
 
 static const char *const idle[] = {
-	"is",   "the",   "a",     "an",    "my",     "on",      "in",      "of",     "to",
-	"do",   "does",  "are",   "was",   "why",    "what",    "which",   "how",    "can",
-	"it",   "this",  "that",  "there", "with",   "for",     "and",     "or",     "not",
-	"no",   "any",   "i",     "we",    "our",    "when",    "have",    "has",    "wrong",
-	"ok",   "okay",  "right", "be",    "work",   "working", "please",  "mean",   "means",
-	"see",  "seen",  "get",   "gets",  "much",   "many",    "at",      "from",   "me",
-	"tell", "about", "host",  "hosts", "switch", "problem", "through", "between"};
+	"too",  "small", "different", "differ", "same",   "never",   "still",   "very",   "all",
+	"is",   "the",   "a",         "an",     "my",     "on",      "in",      "of",     "to",
+	"do",   "does",  "are",       "was",    "why",    "what",    "which",   "how",    "can",
+	"it",   "this",  "that",      "there",  "with",   "for",     "and",     "or",     "not",
+	"no",   "any",   "i",         "we",     "our",    "when",    "have",    "has",    "wrong",
+	"ok",   "okay",  "right",     "be",     "work",   "working", "please",  "mean",   "means",
+	"see",  "seen",  "get",       "gets",   "much",   "many",    "at",      "from",   "me",
+	"tell", "about", "host",      "hosts",  "switch", "problem", "through", "between"};
 
 static bool is_idle(const char *w)
 {
@@ -122,13 +130,15 @@ static bool is_idle(const char *w)
 	return false;
 }
 
-static void words_add(struct rs_question *q, const char *w)
+static void words_add(struct rs_question *q, const char *w, bool meant)
 {
 	for (unsigned i = 0; i < q->n; i++)
 		if (!strcmp(q->word[i], w))
 			return;
-	if (q->n < RS_QUESTION_WORDS && strlen(w) < sizeof(q->word[0]))
+	if (q->n < RS_QUESTION_WORDS && strlen(w) < sizeof(q->word[0])) {
+		q->meant[q->n] = meant;
 		strcpy(q->word[q->n++], w);
+	}
 }
 
 /* "1 GiB", "8G", "64 kB": as tables write them, in bytes. */
@@ -149,7 +159,7 @@ static void size_add(struct rs_question *q, const char *text)
 	if (isalnum((unsigned char)*end) || *end == '/' || *end == 'b')
 		return;
 	snprintf(w, sizeof(w), "%.0f", v * (double)(1 << shift));
-	words_add(q, w);
+	words_add(q, w, false);
 }
 
 void rs_question_make(struct rs_question *q, const char *text)
@@ -173,11 +183,62 @@ void rs_question_make(struct rs_question *q, const char *text)
 		w[n] = '\0';
 		if (n < 2 || is_idle(w))
 			continue;
-		words_add(q, w);
+		words_add(q, w, false);
 		for (unsigned i = 0; i < sizeof(synonyms) / sizeof(*synonyms); i++)
 			if (!strcmp(w, synonyms[i].said))
-				words_add(q, synonyms[i].meant);
+				words_add(q, synonyms[i].meant, true);
 	}
+}
+
+static bool has(const char *text, const char *w)
+{
+	return rs_question_has(text, strlen(text), w) >= 1;
+}
+
+unsigned rs_question_rule(const struct rs_question *q, const struct rs_rule *r, bool *named)
+{
+	unsigned n = 0;
+
+	*named = false;
+	for (unsigned i = 0; i < q->n; i++) {
+		bool name = has(r->name, q->word[i]) || !strcasecmp(r->id, q->word[i]);
+
+		if (q->meant[i])
+			continue;
+		*named |= name;
+		n += name || has(r->criterion, q->word[i]);
+	}
+	return n;
+}
+
+void rs_question_of_rule(struct rs_question *q, const struct rs_rule *r)
+{
+	/* words of names that stand in lines of anything */
+	static const char *const plain[] = {
+		"state",    "use",     "set",      "known",    "node",   "enabled",     "seen",
+		"path",     "rate",    "mode",     "calls",    "count",  "size",        "class",
+		"off",      "peers",   "differ",   "drift",    "log",    "errors",      "failure",
+		"open",     "dead",    "unknown",  "or",       "and",    "to",          "on",
+		"before",   "user",    "measured", "host",     "switch", "port",        "used",
+		"devices",  "job",     "device",   "file",     "ready",  "not",         "in",
+		"of",       "own",     "reality",  "abnormal", "site",   "expectation", "disagree",
+		"carriers", "applied", "hardware", "network",  "link",   "twins",       "whole"};
+	char text[256];
+	size_t n = 0;
+
+	q->n = 0;
+	for (const char *p = r->name; *p; p += *p == '-') {
+		size_t k = strcspn(p, "-");
+		bool skip = false;
+
+		for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+			skip |= strlen(plain[i]) == k && !strncmp(plain[i], p, k);
+		if (!skip && n + k + 2 < sizeof(text))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%.*s ", (int)k, p);
+		p += k;
+	}
+	if (n)
+		rs_question_make(q, text);
 }
 
 static bool in_text(const char *text, const char *w)
@@ -196,14 +257,16 @@ unsigned rs_question_finding(const struct rs_question *q, const struct rs_findin
 
 	for (unsigned i = 0; i < q->n; i++) {
 		const char *w = q->word[i];
-		bool hit = in_text(f->rule->name, w) || in_text(f->title, w) ||
-			   in_text(f->why, w) || !strcasecmp(f->rule->id, w);
+		bool name = has(f->rule->name, w) || !strcasecmp(f->rule->id, w);
+		bool hit = name || in_text(f->rule->name, w) || in_text(f->title, w) ||
+			   in_text(f->why, w);
 
 		for (uint32_t k = 0; !hit && k < f->n_facts; k++)
 			hit = in_fact(f->fact[k], w);
 		for (uint32_t k = 0; !hit && k < f->n_subjects; k++)
 			hit = in_text(f->subject[k].part, w);
-		n += hit;
+		/* what it is called by tells more than what it mentions */
+		n += name && !q->meant[i] ? 3 : hit;
 	}
 	return n;
 }
@@ -215,7 +278,8 @@ static unsigned asked_of(const struct rs_question *q, const struct rs_fact *f)
 
 	for (unsigned i = 0; i < q->n; i++)
 		n += strlen(q->word[i]) > 2 && in_fact(f, q->word[i]);
-	return n;
+	/* of counters those above 0 tell more */
+	return n && f->numeric && !f->number && strstr(f->name, "counter/") ? 2 * n - 1 : 2 * n;
 }
 
 unsigned rs_question_facts(const struct rs_question *q, const struct rs_audit *a,

@@ -2,17 +2,28 @@
 #ifndef RS_CLI_EXPLAIN_ANSWER_H
 #define RS_CLI_EXPLAIN_ANSWER_H
 
-#include "audit/rules/finding.h"
+#include "audit/rules/rule.h"
 
 enum { RS_QUESTION_WORDS = 48, RS_QUESTION_WORD = 48 };
 
 struct rs_question {
 	char word[RS_QUESTION_WORDS][RS_QUESTION_WORD]; /* lower case, without idle words */
+	bool meant[RS_QUESTION_WORDS]; /* a check's word for one of the question's */
 	unsigned n;
 };
 
 /* Words beyond the limits are left out. */
 void rs_question_make(struct rs_question *q, const char *text);
+
+/* Of the question's own words: how many a check has in its name or in what it asks for. *named: its
+ * name has one. */
+unsigned rs_question_rule(const struct rs_question *q, const struct rs_rule *r, bool *named);
+
+/* The words that a check's lines would have, with those that people say: of its name. */
+void rs_question_of_rule(struct rs_question *q, const struct rs_rule *r);
+
+/* 1: a word of the line begins so; a half: it is inside of one; 0: not. w: lower case. */
+double rs_question_has(const char *line, size_t n, const char *w);
 
 /* How many of its words a finding has: in its title, its check's name, its facts. */
 unsigned rs_question_finding(const struct rs_question *q, const struct rs_finding *f);

@@ -32,8 +32,8 @@ static bool begins(const char *line, size_t at)
 	       isdigit((unsigned char)line[at]) != isdigit((unsigned char)line[at - 1]);
 }
 
-/* 1: a word of the line begins so; a half: it is inside of one, as "sku" in "hwsku"; 0: not. */
-static double has_word(const char *line, size_t n, const char *w)
+/* A half: "sku" in "hwsku". */
+double rs_question_has(const char *line, size_t n, const char *w)
 {
 	size_t m = stem(w), whole = strlen(w);
 	bool number = isdigit((unsigned char)*w);
@@ -69,7 +69,7 @@ static uint32_t count(const char *text, size_t n, double *df, const struct rs_qu
 
 		lines++;
 		for (unsigned i = 0; i < q->n; i++)
-			df[i] += has_word(text, bytes, q->word[i]) > 0;
+			df[i] += rs_question_has(text, bytes, q->word[i]) > 0;
 		text = stop ? stop + 1 : end;
 	}
 	return lines;
@@ -126,7 +126,8 @@ unsigned rs_question_lines(const struct rs_question *q, const char *file, const 
 		text = stop ? stop + 1 : end;
 		for (unsigned i = 0; i < q->n; i++)
 			if (df[i] > 0)
-				score += has_word(s, bytes, q->word[i]) * log(1 + lines / df[i]);
+				score += rs_question_has(s, bytes, q->word[i]) *
+					 log(1 + lines / df[i]);
 		while (bytes && isspace((unsigned char)*s)) {
 			s++;
 			bytes--;

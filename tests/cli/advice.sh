@@ -73,3 +73,18 @@ grep -q 'optic.txt:3: .*75 deg C' "$tmp/out"
 printf '  8589934592    2147483648     float     sum      -1    39000.1   220.3   413.0      0\n' >"$tmp/rows.txt"
 status 0 "$ripstop" explain 'what busbw at 8 GB' "$tmp/rows.txt"
 grep -q '413.0' "$tmp/out"
+
+# a word or two that a symptom has, too, make no symptom of a question for a check
+printf '%s\n' 'leaf1# show queuing interface ethernet 1/2' 'Egress Queuing for Ethernet1/2 [System]' '|   QOS GROUP 3   |' \
+	'| WRED/AFD & Tail Drop Pkts |               0|             0|' '|       WD & Tail Drop Pkts |           71273|             0|' >"$tmp/drops.txt"
+status 1 "$ripstop" explain 'tail drop' "$tmp/drops.txt"
+grep -q '^  FOUND *S13 drops-and-pause' "$tmp/out"
+grep -q 'drops.txt:5: .*71273' "$tmp/out"
+printf '%s\n' '$ ulimit -l' '64' >"$tmp/lock.txt"
+status 1 "$ripstop" explain 'memlock too small' "$tmp/lock.txt"
+grep -q '^  FOUND *H05 memlock' "$tmp/out"
+# a check that no reader had a fact for is open where the text has its words
+printf '%s\n' 'switch-a > show something of ports' '  pause time of class 3 : 71827364500 us' >"$tmp/words.txt"
+status 0 "$ripstop" explain 'pause storm' "$tmp/words.txt"
+grep -q '^  in words C04 pause' "$tmp/out"
+grep -q 'words.txt:2: pause time' "$tmp/out"

@@ -539,6 +539,12 @@ bool rs_grid_row(struct rs_grid *g)
 		c[0] = c[1];
 		entry = true;
 	}
+	/* "spine2   10.0.0.5 4 65200   12912": a description, and the peer's address behind it */
+	if (!entry && rs_term_in("bgp", g->context)) {
+		snprintf(port, sizeof(port), "%.*s", (int)(strcspn(c[1].text, " ") % RS_GRID_NAME),
+			 c[1].text);
+		entry = rs_grid_address(port);
+	}
 	/* "DN  swp11s0  N/A": the state stands before the port */
 	second = !entry && g->shown && rs_term_in("state|status|link", g->column[0].name) &&
 		 rs_grid_port_at(c[1].text, true, port, sizeof(port));

@@ -142,6 +142,10 @@ static int read_queuing(struct rs_audit *a, const struct rs_input *in)
 	char subject[96] = "", port[64];
 	struct rs_line l = {0};
 	long long dropped = 0;
+	struct {
+		char name[64];
+		uint32_t line;
+	} zero = {.line = 0}; /* rows of drops of the queue at hand that are all 0 */
 	int queue = -1;
 
 	is_switch(a, in, "NX-OS");
@@ -153,27 +157,44 @@ static int read_queuing(struct rs_audit *a, const struct rs_input *in)
 		char name[64];
 
 		if (queuing_head(l.text, port)) {
+			if (*zero.name)
+				rs_input_add(a, in, zero.line, NULL, subject, zero.name, "0");
+			*zero.name = '\0';
+			dropped = 0;
 			snprintf(subject, sizeof(subject), "port/%s", port);
 			queue = -1;
 		}
 		if (group && sscanf(group, "QOS GROUP %d", &queue) != 1)
 			queue = -1;
-		dropped = group ? 0 : dropped;
+		if (group) {
+			if (*zero.name)
+				rs_input_add(a, in, zero.line, NULL, subject, zero.name, "0");
+			*zero.name = '\0';
+			dropped = 0;
+		}
 		for (unsigned i = 0;
 		     *subject && queue >= 0 && queue < 8 && i < sizeof(known) / sizeof(*known);
 		     i++) {
 			if (!cell(l.text, known[i].key, &value))
 				continue;
 			/* the drops of a queue have several rows: of those above 0 the first */
+			if (strstr(known[i].fact, "dropped") && !*zero.name && !dropped && !value) {
+				zero.line = l.number;
+				snprintf(zero.name, sizeof(zero.name), known[i].fact, queue);
+				continue;
+			}
 			if (strstr(known[i].fact, "dropped")) {
-				if (dropped || (!value && strstr(l.text, "WD &")))
+				if (dropped || !value)
 					continue;
 				dropped = value;
+				*zero.name = '\0';
 			}
 			snprintf(name, sizeof(name), known[i].fact, queue);
 			rs_input_add(a, in, l.number, NULL, subject, name, "%lld", value);
 		}
 	}
+	if (*zero.name)
+		rs_input_add(a, in, zero.line, NULL, subject, zero.name, "0");
 	return a->err;
 }
 

@@ -338,6 +338,11 @@ static bool listed(const char *word, const char *words)
 	return false;
 }
 
+bool rs_symptom_has(const struct rs_symptom *s, const char *word)
+{
+	return listed(word, s->words);
+}
+
 /* A word that few symptoms know counts for more. */
 static double weight(const char *word)
 {

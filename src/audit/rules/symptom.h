@@ -4,6 +4,7 @@
 #ifndef RS_AUDIT_RULES_SYMPTOM_H
 #define RS_AUDIT_RULES_SYMPTOM_H
 
+#include <stdbool.h>
 #include "audit/facts/audit.h"
 
 enum { RS_SYMPTOM_STEPS = 12 };
@@ -24,6 +25,9 @@ extern const struct rs_symptom rs_symptoms[]; /* ended by one without name */
 
 /* By name, else the one that shares most words with the text; NULL: none, or several alike. */
 const struct rs_symptom *rs_symptom_find(const char *text);
+
+/* Does its list of words have this one, or one of its stem? word: lower case. */
+bool rs_symptom_has(const struct rs_symptom *s, const char *word);
 
 /* Those that share words with the text, the nearest first; how many, at most `most`. */
 unsigned rs_symptom_near(const char *text, const struct rs_symptom **out, unsigned most);
