@@ -105,10 +105,23 @@ static int64_t watched(const char *raw)
 	return t ? t : 20;
 }
 
+/* A loop in which each round does the same: one over devices names another each time. */
+static bool repeats(const char *raw)
+{
+	const char *body = strstr(raw, "do ");
+
+	if (!body || body == raw || !strchr(" ;", body[-1]))
+		return false;
+	for (const char *p = body; (p = strchr(p, '$')); p++)
+		if (isalpha((unsigned char)p[1]) || p[1] == '{')
+			return false;
+	return true;
+}
+
 static void takes(struct walk *w, const char *raw, const char *command)
 {
 	const char *own = *command ? strstr(raw, command) : NULL;
-	bool loop = strstr(raw, " do ") || strstr(raw, ";do ");
+	bool loop = repeats(raw);
 	int64_t all = 0;
 
 	w->loops = loop;

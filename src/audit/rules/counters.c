@@ -476,7 +476,7 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		     const char *subject, unsigned *right)
 {
 	struct rs_finding *f = NULL;
-	bool seen = false, stands = false;
+	bool seen = false, stands = false, few;
 
 	for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++) {
 		struct rs_rise c;
@@ -491,15 +491,18 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		     (!c.lifetime || !strncmp(subject, "nic/", 4))))
 			continue;
 		if (!f) {
-			f = rs_finding_new(a, r, RS_FAIL,
-					   c.lifetime || rs_look_few(&c) ? RS_MINOR : RS_MAJOR,
+			few = c.in_text && c.by < port_counters[k].many / 2;
+			f = rs_finding_new(a, r, RS_FAIL, c.lifetime || few ? RS_MINOR : RS_MAJOR,
 					   "%s %s %lld, %s", port_counters[k].name,
 					   c.lifetime ? "stands at" : "rose by", (long long)c.by,
 					   rs_look_since(a, &c));
 			if (f)
-				f->states_failure = rs_look_few(&c);
+				f->states_failure = few;
 			rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		}
+		/* what somebody shows behind a prompt, and stands so high, is meant */
+		if (f && c.now->moment && c.by / 5 >= port_counters[k].many)
+			f->states_failure = true;
 		rs_finding_fact(f, c.now);
 	}
 	*right += seen && !f && !stands;

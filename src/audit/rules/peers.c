@@ -914,10 +914,55 @@ static void x07_two(struct rs_audit *a, const struct rs_rule *r, struct ballot *
 			"which of the two is meant, if they are one model at all");
 }
 
+/* The devices that NCCL's log says a host uses; NULL: it does not, or its ranks use others. */
+static const char *devices_used(struct rs_audit *a, const char *host, const struct rs_fact **first)
+{
+	const struct rs_fact *f, *last = NULL;
+	const char *text = NULL;
+	uint32_t at = 0;
+
+	*first = NULL;
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "using/"))) {
+		if (last && !strcmp(last->name, f->name)) {
+			if (strcmp(last->value, f->value))
+				return NULL;
+			continue;
+		}
+		text = rs_audit_text(a, "%s%s%s", text ? text : "", text ? ", " : "", f->value);
+		*first = *first ? *first : f;
+		last = f;
+	}
+	return text;
+}
+
+static void x07_used(struct rs_audit *a, const struct rs_rule *r)
+{
+	struct ballot used;
+
+	if (!open_ballot(a, &used))
+		return;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *first;
+		const char *devices = devices_used(a, host, &first);
+
+		if (devices)
+			vote(&used, host, NULL, devices, first);
+	}
+	x07_two(a, r, &used, "the set of devices that NCCL uses");
+	if (used.n > 2) {
+		count(&used);
+		if (used.winner && used.kinds > 1)
+			result(a, r, &used, RS_MAJOR, "the set of devices that NCCL uses");
+	}
+	free(used.vote);
+}
+
 static void x07(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct ballot gpus, nics;
 
+	x07_used(a, r);
 	if (!open_ballot(a, &gpus) || !open_ballot(a, &nics)) {
 		free(gpus.vote);
 		return;

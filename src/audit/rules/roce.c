@@ -170,6 +170,7 @@ static void r02_none(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		const struct rs_fact *f, *v2 = NULL, *v1 = NULL;
 		/* a listing of types alone: empty entries have none */
 		bool good = false, types = !rs_look_any(a, host, nic, "gid/");
+		const struct rs_fact *index, *list;
 		struct rs_finding *x;
 
 		while ((f = rs_facts_next(a->facts, &k, host, nic, "gid_type/")) &&
@@ -208,6 +209,14 @@ static void r02_none(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			"its interface has no address of its own: peers of the same link are "
 			"reached at most");
 		rs_finding_need(a, x, "ip addr of its interface", "whether an address is missing");
+		/* a job that takes an index takes it on each device of its list */
+		index = rs_nccl_env(a, host, "NCCL_IB_GID_INDEX");
+		list = rs_look_list(a, host);
+		if (x && index && index->numeric && index->number > 0 &&
+		    (!list || rs_look_hca(list->value, nic + 4))) {
+			rs_finding_fact(x, index);
+			x->states_failure = true;
+		}
 	}
 }
 
