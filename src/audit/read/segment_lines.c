@@ -494,6 +494,7 @@ static void spread_configs(struct rs_text *t)
 
 void rs_text_spread(struct rs_text *t)
 {
+	bool headed = false; /* a heading names the host of what follows */
 	uint16_t now = 0;
 
 	spread_configs(t);
@@ -502,9 +503,12 @@ void rs_text_spread(struct rs_text *t)
 		struct rs_piece *p = &t->piece[i];
 		uint16_t own = t->name[p->host].is;
 
-		if (p->kind == RS_PIECE_PROMPT || p->named ||
-		    (p->kind == RS_PIECE_HEADING && p->host) || (p->config && own))
+		/* a prompt without a name is of the machine that a heading named */
+		if ((p->kind == RS_PIECE_PROMPT && (p->named || !headed)) || p->named ||
+		    (p->kind == RS_PIECE_HEADING && p->host) || (p->config && own)) {
 			now = own;
+			headed = p->kind == RS_PIECE_HEADING;
+		}
 		if (!own && t->n_names < FEW_NAMES && p->kind == RS_PIECE_TEXT)
 			own = leading(t, p);
 		p->host = own ? own : now;
