@@ -24,7 +24,7 @@ struct walk {
 	int64_t clock, behind;      /* tenths of a second; what is to pass after this output */
 	int64_t stamp, stamp_clock; /* the last date, and our clock at it; stamp < 0: none */
 	int64_t interval;           /* between rounds of a loop; 0: not known */
-	bool loops;
+	bool loops, fenced;
 	char first[KEY]; /* what each round of a loop begins with; "": not seen yet */
 };
 
@@ -191,7 +191,7 @@ static uint32_t place_key(const struct walk *w, const char *raw, size_t prompt)
 static void at_prompt(struct walk *w, const char *raw, const char *command, bool heading)
 {
 	/* "root@n1", "[root@n1", "leaf1(config": a path or a mode changes no place */
-	size_t n = heading ? 0 : strcspn(raw, " :#$%>~(");
+	size_t n = heading ? 0 : *raw == '(' ? strcspn(raw, ")") : strcspn(raw, " :#$%>~(");
 
 	w->clock += w->behind;
 	takes(w, raw, command);
@@ -236,10 +236,14 @@ static int64_t stamp_of(const char *text)
 	if (strlen(text) > 160)
 		return -1;
 	for (const char *p = text; *p;) {
-		size_t n = strcspn(p, " \tT,");
-		int x, y, z;
+		size_t n = strcspn(p, " \t,");
+		int x, y, z, end = 0;
 
-		if (n && sscanf(p, "%2d:%2d:%2d", &x, &y, &z) == 3 && x < 24 && y < 60 && z < 61) {
+		/* "2026-11-28T10:00:00" */
+		if (n > 11 && p[10] == 'T' && isdigit((unsigned char)*p))
+			n = 10;
+		if (n && sscanf(p, "%2d:%2d:%2d%n", &x, &y, &z, &end) == 3 && x < 24 && y < 60 &&
+		    z < 61 && strchr(" .,Z+-", p[end])) {
 			found = true;
 			h = x, m = y, s = z;
 		} else if (n && sscanf(p, "%4d-%2d-%2d", &x, &y, &z) == 3 && x > 1970) {
@@ -255,8 +259,8 @@ static int64_t stamp_of(const char *text)
 		} else if (!watch && n && !of_date(p, n)) {
 			return -1;
 		}
-		p += n;
-		p += strspn(p, " \tT,");
+		p += n + (p[n] == 'T');
+		p += strspn(p, " \t,");
 	}
 	if (!found)
 		return -1;
@@ -341,7 +345,7 @@ static void caption(struct walk *w, const char *text)
 }
 
 /* "Before the run:", "--- 10 s later ---" */
-static bool is_caption(const struct rs_stream *s, uint32_t i, const char *text)
+static bool is_caption(const struct rs_stream *s, uint32_t i, const char *text, bool fenced)
 {
 	size_t n = strlen(text);
 
@@ -349,6 +353,9 @@ static bool is_caption(const struct rs_stream *s, uint32_t i, const char *text)
 		return true;
 	if (s->kind[i] != RS_PIECE_TEXT || n < 4 || n > 100)
 		return false;
+	/* between two blocks of code */
+	if (i && s->kind[i - 1] == RS_PIECE_FENCE && isalpha((unsigned char)*text) && !fenced)
+		return true;
 	return (text[n - 1] == ':' && strchr(text, ':') == text + n - 1 &&
 		isalpha((unsigned char)*text) &&
 		(strchr(text, ' ') || !i || s->kind[i - 1] != RS_PIECE_TEXT)) ||
@@ -399,7 +406,7 @@ static void at_line(struct walk *w, uint32_t i, const char *text)
 		stamped(w, t);
 		return;
 	}
-	if (is_caption(w->s, i, text))
+	if (is_caption(w->s, i, text, w->fenced))
 		caption(w, text);
 	else if (w->loops && w->s->kind[i] == RS_PIECE_TEXT)
 		in_loop(w, text);
@@ -415,12 +422,14 @@ void rs_stream_find_moments(struct rs_stream *s)
 
 		rs_stream_line(s, i, l);
 		if (s->kind[i] == RS_PIECE_PROMPT ||
-		    (s->kind[i] == RS_PIECE_HEADING && s->command[i]))
+		    (s->kind[i] == RS_PIECE_HEADING && s->command[i])) {
 			at_prompt(&w, l->text, command, s->kind[i] == RS_PIECE_HEADING);
-		else if (s->kind[i] == RS_PIECE_FENCE)
+		} else if (s->kind[i] == RS_PIECE_FENCE) {
 			w.now = 0;
-		else if (*l->text)
+			w.fenced = !w.fenced;
+		} else if (*l->text) {
 			at_line(&w, i, l->text);
+		}
 		s->moment[i] = w.now;
 		s->clock[i] = w.clock >= 0 && w.clock < UINT32_MAX ? (uint32_t)w.clock + 1 : 0;
 	}

@@ -211,7 +211,8 @@ static int places_again(struct rs_audit *a, const struct rs_input *in, const cha
 	int added = 0;
 
 	while (l && rs_line_next(in, l))
-		if (*l->text && !rs_is_stamp(l->text))
+		/* "^C" ends a loop */
+		if (isalnum((unsigned char)*l->text) && !rs_is_stamp(l->text))
 			added += rs_place_add(a, in, l->number, path, l->text);
 	free(l);
 	return added;
