@@ -470,6 +470,7 @@ bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subjec
 		r->full = now->number == rs_look_ceiling(counter);
 		r->lifetime = false;
 		r->in_text = true;
+		r->before = old;
 		r->by = now->number - old->number;
 		r->seconds = 0;
 		if (now->clock && old->clock && now->clock > old->clock &&

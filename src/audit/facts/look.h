@@ -60,7 +60,7 @@ struct rs_rise {
 	bool in_text;   /* between two readings of one text: seconds is at least that many */
 	bool full;      /* it stands where it stops (IBTA vol. 1 16.1.3.5) */
 	double seconds; /* of the time it took; 0: not known */
-	const struct rs_fact *now;
+	const struct rs_fact *now, *before; /* before: of one text; NULL */
 };
 /* false: the counter is not known. */
 bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subject,

@@ -107,6 +107,7 @@ static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, c
 					"whether it still rises");
 		}
 		rs_finding_fact(f, c.now);
+		rs_finding_fact(f, c.before);
 	}
 	return f;
 }
@@ -128,6 +129,7 @@ static bool c01_gaps(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			   (long long)c.by, rs_look_since(a, &c));
 	rs_finding_subject(a, f, host, nic + 4);
 	rs_finding_fact(f, c.now);
+	rs_finding_fact(f, c.before);
 	rs_finding_need(a, f, "the switches' drops, and whether adaptive routing is on",
 			"which of both it is");
 	if (f)
@@ -158,6 +160,7 @@ static void c01_discards(struct rs_audit *a, const struct rs_rule *r, const char
 					   (long long)c.by, rs_look_since(a, &c));
 			rs_finding_subject(a, f, host, netdev + 7);
 			rs_finding_fact(f, c.now);
+			rs_finding_fact(f, c.before);
 			rs_finding_why(a, f,
 				       "the buffer was full although PFC is on: XOFF came too "
 				       "late (R08), or the switch does not heed it (S02)");
@@ -504,6 +507,7 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		if (f && c.now->moment && c.by / 5 >= port_counters[k].many)
 			f->states_failure = true;
 		rs_finding_fact(f, c.now);
+		rs_finding_fact(f, c.before);
 	}
 	*right += seen && !f && !stands;
 }

@@ -22,6 +22,7 @@ static struct rs_finding *hint(struct rs_audit *a, const struct rs_rule *r, cons
 
 	rs_finding_subject(a, f, host, part);
 	rs_finding_fact(f, c->now);
+	rs_finding_fact(f, c->before);
 	rs_finding_need(a, f, "--since an older snapshot", "whether it still rises");
 	return f;
 }
@@ -88,6 +89,7 @@ static unsigned c02_device(struct rs_audit *a, const struct rs_rule *r, const ch
 			f->states_failure = rs_look_few(&c);
 		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		rs_finding_fact(f, c.now);
+		rs_finding_fact(f, c.before);
 		rs_finding_why(
 			a, f,
 			"messages came before a receive was posted: the receiving software "
@@ -136,6 +138,7 @@ static void c04_share(struct rs_audit *a, const struct rs_rule *r, const char *h
 			   sent ? ": this host asked for it" : ": the fabric asked for it");
 	rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 	rs_finding_fact(f, c->now);
+	rs_finding_fact(f, c->before);
 	if (sent) {
 		slow_drain(a, f, host, subject);
 		rs_finding_why(
@@ -162,6 +165,7 @@ static void c04_frames(struct rs_audit *a, const struct rs_rule *r, const char *
 
 	rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 	rs_finding_fact(f, frames->now);
+	rs_finding_fact(f, frames->before);
 	rs_finding_need(a, f, "rx_prioN_pause_duration, and the time between both readings",
 			"for how long of the time it was paused");
 	if (f)
@@ -253,6 +257,7 @@ static void c04_global(struct rs_audit *a, const struct rs_rule *r, const char *
 				   (long long)c.by, rs_look_since(a, &c));
 		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		rs_finding_fact(f, c.now);
+		rs_finding_fact(f, c.before);
 		snprintf(name, sizeof(name), "%s_global_pause_duration", way);
 		if (rs_look_rise(a, host, subject, name, &duration))
 			rs_finding_fact(f, duration.now);
@@ -286,6 +291,7 @@ static unsigned c04_device(struct rs_audit *a, const struct rs_rule *r, const ch
 
 		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		rs_finding_fact(f, c.now);
+		rs_finding_fact(f, c.before);
 		slow_drain(a, f, host, subject);
 	}
 	for (unsigned w = 0; w < 2; w++)
@@ -503,6 +509,7 @@ static unsigned c08_device(struct rs_audit *a, const struct rs_rule *r, const ch
 			f->states_failure = rs_look_few(&c);
 		rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 		rs_finding_fact(f, c.now);
+		rs_finding_fact(f, c.before);
 		rs_finding_why(a, f, "%s", dropped[i].why);
 	}
 	return seen && !risen;
