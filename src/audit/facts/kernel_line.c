@@ -114,10 +114,14 @@ static const char *begin(const char *low)
 	return k ? k : NULL;
 }
 
-/* A driver's line may be pasted without its clock: "mlx5_core 0000:3b:00.0: ...". */
-static bool has_bdf(const char *low)
+/* A driver's line may be pasted without its clock: "mlx5_core 0000:3b:00.0: ...", "NVRM: ...". */
+static bool is_drivers(const char *low)
 {
 	const char *colon = strchr(low, ':');
+
+	if (!strncmp(low, "nvrm: ", 6) || !strncmp(low, "nvidia-nvswitch", 15) ||
+	    !strncmp(low, "nvidia-nvlink: ", 15))
+		return true;
 
 	return colon && colon - low >= 4 && strlen(colon) > 9 && colon[3] == ':' && colon[6] == '.';
 }
@@ -132,7 +136,7 @@ enum rs_kernel_line rs_kernel_line(const char *text, enum rs_kernel_part *part)
 		low[n] = (char)tolower((unsigned char)text[n]);
 	low[n] = '\0';
 	p = begin(low);
-	if (!p && has_bdf(low) && strcspn(low, " ") < 16)
+	if (!p && is_drivers(low) && strcspn(low, " ") < 20)
 		p = low;
 	if (!p || strstr(p, "nccl") || strstr(p, " ucx "))
 		return RS_KERNEL_NONE;

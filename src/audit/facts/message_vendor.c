@@ -2,7 +2,7 @@
  * Fabrics and accelerators of one vendor, in their own programs' words: Slingshot (the driver cxi,
  * libcxi's retry handler, libfabric's provider cxi), Ascend (HCCL, HCCP and the NPU's events, as
  * CANN's table of HCCL's errors and MindCluster's ascend-faultdiag list them), Omni-Path and PSM3
- * (libfabric), DCGM (dcgm_errors.h), GPUDirect-TCPX, 802.1X on RDMA interfaces (wpa_supplicant).
+ * (libfabric), DCGM (dcgm_errors.h), gpud, GPUDirect-TCPX, 802.1X on RDMA interfaces.
  */
 #include "audit/facts/message_rows.h"
 
@@ -492,6 +492,34 @@ static const struct rs_message rows[] = {
 			     "There were thermal violations totaling",
 			     "unsuccessfully written to by GPU", "unsuccessfully wrote data to GPU",
 			     "only achieved a memory bandwidth of"),
+	},
+
+	/* ---- gpud's reasons ---- */
+	{
+		.key = "watch-fabric",
+		.check = "P14",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "a monitor finds NVLink's fabric or its manager not in order",
+		.why = "without the fabric manager CUDA does not start; with a part of the links "
+		       "the "
+		       "collectives of that host are slow",
+		.need = "nvidia-smi -q | grep -A8 Fabric; systemctl status nvidia-fabricmanager",
+		.need_why = "the state that the driver gives",
+		.pattern = P("fabric manager found but not active",
+			     "nv-fabricmanager executable not found", "GPU GPU-*bandwidth degraded",
+			     "GPU GPU-*route unhealthy", "GPU GPU-*route recovery in progress"),
+	},
+	{
+		.key = "watch-ports",
+		.check = "H09",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "a monitor counts fewer active ports than the host should have",
+		.why = "a rail is missing, or trained at another rate",
+		.need = "ibstat, or rdma link",
+		.need_why = "which port it is",
+		.pattern = P("port(s) are active and >="),
 	},
 
 	/* ---- Google's plugins over TCP ---- */

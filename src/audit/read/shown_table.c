@@ -119,8 +119,9 @@ const struct rs_shown rs_shown_blocks[] = {
 	 NULL,
 	 NULL,
 	 "mlxfwmanager",
-	 {"Querying Mellanox devices firmware", "FW (Running) %"},
-	 ROWS(TELL("^FW (Running) %", "firmware-pending"))},
+	 {"Querying Mellanox devices firmware", "FW (Running) %", "FW Version(Running):"},
+	 ROWS(TELL("^FW (Running) %", "firmware-pending"),
+	      TELL("^FW Version(Running): %", "firmware-pending"))},
 
 	/* ---- EOS ---- */
 	{"eos-pfc",

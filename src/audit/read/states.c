@@ -18,6 +18,7 @@ enum {
 	PATH = 320,    /* bytes of a path */
 	VALUE = 200,   /* bytes of a value that are looked at */
 	SIBLINGS = 32, /* values that wait for their largest */
+	BOUNDS = 48,   /* values and limits of a segment */
 	NAME = 64,
 };
 
@@ -33,6 +34,13 @@ struct sibling {
 	double number;
 	char text[NAME];
 	bool largest;
+};
+
+/* A measured value, or a limit that the tool prints beside it. */
+struct bound {
+	char key[PATH]; /* without the words that tell which it is, and without a lane's number */
+	int limit;      /* 0: a value; -1, 1: what it may not be below, above */
+	double number;
 };
 
 struct at {
@@ -56,6 +64,8 @@ struct at {
 	unsigned nth; /* line of the segment, from 1 */
 	struct sibling sibling[SIBLINGS];
 	unsigned n_siblings;
+	struct bound bound[BOUNDS];
+	unsigned n_bounds;
 	struct rs_odds odds;
 	unsigned gids, gids_local; /* of Ethernet, in the files of a GID table */
 	size_t json; /* where a document begins in the segment, and on which of its lines */
@@ -173,11 +183,12 @@ static bool number_in(const char *text, double *out)
 /* "1.2,-40,1.1 [-9.5..5]" */
 static bool outside(const char *value)
 {
-	const char *open = strchr(value, '[');
+	const char *open = strchr(value, '['), *dots = open ? strstr(open, "..") : NULL;
 	double low, high, x;
 	char *end;
 
-	if (!open || sscanf(open, "[%lf..%lf]", &low, &high) != 2)
+	/* of "-10..75" the number is not "-10." */
+	if (!dots || sscanf(open, "[%lf", &low) != 1 || sscanf(dots, "..%lf]", &high) != 1)
 		return false;
 	for (const char *p = value; p < open; p = end + (*end == ',' || *end == ' ')) {
 		x = strtod(p, &end);
@@ -327,6 +338,59 @@ static void compare(struct at *s, const char *path, const char *value)
 	}
 }
 
+/* "rx power 0" and "rx power high thres" are of one key: "rx power". */
+static void bound_key(const char *path, char *out)
+{
+	static const char words[] = "high$|low$|thres|alarm|max$|min$|current|value";
+	size_t n = 0;
+
+	for (const char *p = path; *p;) {
+		size_t w = strcspn(p, " ");
+		size_t letters = w;
+
+		while (letters && isdigit((unsigned char)p[letters - 1]))
+			letters--;
+		if (letters && n + letters + 2 < PATH) {
+			char word[PATH];
+
+			snprintf(word, sizeof(word), "%.*s", (int)letters, p);
+			if (!has_one(word, words, strlen(words)))
+				n += (size_t)snprintf(out + n, PATH - n, "%s ", word);
+		}
+		p += w + (p[w] == ' ');
+	}
+	out[n] = '\0';
+}
+
+/* A temperature, a voltage or a light beside the limits that the same output names for it. */
+static void hold_against(struct at *s, const char *path, const char *value)
+{
+	static const char measured[] = "temperature|temp|power|voltage|vcc|bias",
+			  limits[] = "thres",
+			  other[] = "warn|warning|slope|offset|cap|draw|max$|min$|hyst";
+	struct bound mine = {0};
+
+	if (s->n_bounds == BOUNDS || !has_one(path, measured, strlen(measured)) ||
+	    has_one(path, other, strlen(other)) || !number_in(value, &mine.number))
+		return;
+	if (has_one(path, limits, strlen(limits)))
+		mine.limit = has_one(path, "high$", 5) ? 1 : has_one(path, "low$", 4) ? -1 : 2;
+	if (mine.limit == 2)
+		return;
+	bound_key(path, mine.key);
+	for (unsigned i = 0; i < s->n_bounds; i++) {
+		const struct bound *o = &s->bound[i];
+		const struct bound *v = mine.limit ? o : &mine, *l = mine.limit ? &mine : o;
+
+		if (!v->limit && l->limit && !strcmp(o->key, mine.key) &&
+		    (v->number - l->number) * l->limit > 0) {
+			say(s, "optics-alarm");
+			return;
+		}
+	}
+	s->bound[s->n_bounds++] = mine;
+}
+
 /* What parts of one kind have in common. */
 static const char alike[] = "speed|rate|width|mtu|firmware|fw|vbios|link-layer|fec|gen$|generation";
 static const char unlike[] =
@@ -388,6 +452,7 @@ static void judge(struct at *s, const char *raw, const char *value)
 			break;
 		}
 	compare(s, path, value);
+	hold_against(s, path, value);
 	gather(s, path, value);
 }
 
@@ -1000,12 +1065,16 @@ static void context(const char *command, char *out, size_t size)
 		loop = strstr(command, "do ");
 	if (loop)
 		command = loop + 3;
-	for (const char *p = command; *p && !strchr("|;>", *p);) {
+	for (const char *p = command; *p;) {
 		size_t w = strcspn(p, " \t|;>");
 
 		if (w && !memchr(p, ',', w) && n + w + 2 < size)
 			n += (size_t)snprintf(out + n, size - n, "%.*s ", (int)w, p);
 		p += w + strspn(p + w, " \t");
+		/* what a pipe leaves is of the command before it; ';' begins another */
+		if (*p == '|' || *p == '>')
+			p += strcspn(p, ";");
+		p += strspn(p, "; \t");
 	}
 }
 

@@ -146,7 +146,8 @@ const struct rs_state_row rs_state_rows[] = {
 	     "corrected|threshold|max|link|ber|reset|rollover", 100, "pcie-errors"),
 	OVER("buff-alloc-err", NULL, 1000, "host-drops"),
 	OVER("allowance-exceeded", NULL, 1000, "cloud-limit"),
-	OVER("symbol-err|symbol-error|symbol-errors|rcv-errors|rcv-remote-physical-errors",
+	OVER("symbol-err|symbol-error|symbol-errors|rcv-errors|rcv-remote-physical-errors|"
+	     "rcverr|symerr|symbolerr|lcrc-error|rx-error-count",
 	     "per-lane|ber|max|threshold|time|pcie", 1000, "port-counts"),
 	OVER("crc-err|crc-error|crc-errors|fcs-err|fcs-errors|bad-fcs",
 	     "max|threshold|pcie|nvlink|link", 10000, "port-counts"),

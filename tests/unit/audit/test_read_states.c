@@ -238,6 +238,17 @@ static void test_queries(void **state)
 	shows("$ for i in 0 1 2 3; do hccn_tool -i $i -fec -g; done\nfec mode: rs FEC mode\n"
 	      "fec mode: rs FEC mode\nfec mode: no FEC mode\nfec mode: rs FEC mode\n",
 	      "odd-fec");
+	/* a limit that is a whole number, and one that the tool prints on a line of its own */
+	shows("Temperature [C]  : 84 [-10..75]\n", "optics-alarm");
+	calm("Temperature [C]  : 74 [-10..75]\n", "optics-alarm");
+	shows("Temperature : 81 C\nTemperature High Thres : 75 C\n", "optics-alarm");
+	calm("Temperature : 71 C\nTemperature High Thres : 75 C\nTemperature Low Thres : -5 C\n",
+	     "optics-alarm");
+	shows("Rx Power1 : 0.9 mW\nRx Power2 : 0.001 mW\nRx Power Low Thres : 0.1 mW\n",
+	      "optics-alarm");
+	calm("Rx Power1 : 0.9 mW\nTx Power Low Thres : 1.1 mW\n", "optics-alarm");
+	shows("$ flint -d 03:00.0 q\nFW Version: 1.2\nFW Version(Running): 1.1\n",
+	      "firmware-pending");
 	/* a program behind a port of TCP is no port */
 	calm("{\"check\": {\"Name\": \"SQL TCP on port 5432\", \"Status\": \"critical\"}}\n",
 	     "state-nic");
