@@ -415,8 +415,8 @@ static const struct rs_message rows[] = {
 		       "differ: they come from each rank's own environment",
 		.need = "env | grep -E 'PSM3|FI_', on each host",
 		.need_why = "which host differs",
-		.pattern = P("mismatched PSM3_RDMA config", "error: PKey mismatch",
-			     "error: Service Level mismatch", "Wire Mode mismatch",
+		.pattern = P("mismatched PSM3_RDMA config", "PKey mismatch (local",
+			     "Service Level mismatch (local", "Wire Mode mismatch (local",
 			     "Mismatched address format: remote", "Mismatched protocol: remote"),
 	},
 	{

@@ -214,6 +214,21 @@ static bool is_settled(const char *low)
 	return false;
 }
 
+/* "[INFO] Abort CUDA jobs when FM exits = 1": a program tells its own settings. */
+static bool is_setting(const char *low, enum rs_level level)
+{
+	static const char *const results[] = {"err",  "ret", "rc",    "status", "code",
+					      "fail", "res", "count", "num"};
+	const char *sign = strstr(low, " = ");
+
+	if (level != RS_LEVEL_INFO || !sign || strchr(sign + 3, ' ') || strchr(sign + 3, '-'))
+		return false;
+	for (unsigned i = 0; i < sizeof(results) / sizeof(*results); i++)
+		if (strstr(low, results[i]))
+			return false;
+	return true;
+}
+
 /* A line of a script: what it says has not happened. */
 static bool is_instruction(const char *text)
 {
@@ -470,7 +485,7 @@ bool rs_states_failure(const char *text)
 	for (; text[n] && n < sizeof(low) - 1; n++)
 		low[n] = (char)tolower((unsigned char)text[n]);
 	low[n] = '\0';
-	if (is_noise(low) || is_settled(low))
+	if (is_noise(low) || is_settled(low) || is_setting(low, level))
 		return false;
 	switch (rs_kernel_line(text, NULL)) {
 	case RS_KERNEL_CALM:

@@ -364,7 +364,7 @@ const struct rs_shown rs_shown_blocks[] = {
 	 NULL,
 	 "Cumulus",
 	 "nv show system adaptive-routing|nv show router adaptive-routing",
-	 {"enable off on$"},
+	 {NULL},
 	 ROWS(TELL("^enable off on", "ar-not-applied"))},
 
 	{"swp-pauses",
@@ -450,7 +450,7 @@ const struct rs_shown rs_shown_blocks[] = {
 	      FACT("^Input: # packets", "counter/frames_in"), FACT("CRC: #", "counter/crc_in"),
 	      FACT("^Discard: #", "counter/dropped_in"),
 	      FACT("^Input (total): # packets", "counter/frames_in"),
-	      FACT("# CRC,", "counter/crc_in"))},
+	      FACT("# CRC,", "counter/crc_in"), OVER("# buffer failures", 100, "drops-counted"))},
 	{"vrp-pfc",
 	 "port/",
 	 "VRP",

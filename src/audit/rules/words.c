@@ -171,7 +171,7 @@ static const struct rs_kind kinds[] = {
 		.any = "~cufile|~nvidia-fs|~nvidia_fs|~nvfs_|gdsio|~gpudirect "
 		       "storage|~peermem|~peer_mem|~gpudirect|~peer to peer support|~gpu "
 		       "direct|~gpu rdma|~gpu-direct|gdrcopy|gdrdrv|dmabuf|dma-buf|gdr|gdrdma",
-		.but = "~nccl_",
+		.but = "~nccl_|~tcpx|~fastrak",
 		.title = "a line states a failure of GPU memory that NICs should reach",
 		.need = "lsmod | grep peermem; dmesg | grep -i peermem",
 	},
