@@ -1,5 +1,5 @@
 /*
- * Private to audit/: is a text a guide, a manual or notes, written for whoever reads it? It tells
+ * Private to audit/: is a text a guide, a manual or notes, written for its readers? It tells
  * "you" what may come. A report tells what came to its writer, and a log has few sentences.
  */
 #ifndef RS_AUDIT_READ_GUIDE_H

@@ -119,6 +119,13 @@ uint32_t rs_stream_json_end(struct rs_stream *s, uint32_t i)
 	return i;
 }
 
+/* "I get errors like the following:" */
+static bool is_own(const char *text)
+{
+	return !strncmp(text, "I ", 2) || !strncasecmp(text, "we ", 3) || strstr(text, " I ") ||
+	       strcasestr(text, " we ") || strcasestr(text, " my ") || strcasestr(text, " our ");
+}
+
 /* "### Expected behavior", "**Expected output:**", "Expected:": what follows is what someone wants
  * to see. 2: a heading, 1: a line of its own, 0: neither. */
 static int expects(const char *text)
@@ -189,10 +196,21 @@ static void find_expected(struct rs_stream *s)
  * examples end with the next sentence. */
 void rs_stream_find_examples(struct rs_stream *s)
 {
-	static const char *const cues[] = {"you may see",   "you might see", "you could see",
-					   "you would see", "you'll see",    "you will see",
-					   "you may get",   "you might get", "you may encounter",
-					   "users may see"};
+	static const char *const cues[] = {"you may see",
+					   "you might see",
+					   "you could see",
+					   "you would see",
+					   "you'll see",
+					   "you will see",
+					   "you may get",
+					   "you might get",
+					   "you may encounter",
+					   "users may see",
+					   "look for messages",
+					   "look for lines",
+					   "messages like the following",
+					   "messages such as the following",
+					   "errors like the following"};
 	enum { EXAMPLE_LINES = 12 };
 	uint32_t left = 0;
 
@@ -208,7 +226,7 @@ void rs_stream_find_examples(struct rs_stream *s)
 		n = strlen(text);
 		for (unsigned k = 0; k < sizeof(cues) / sizeof(*cues); k++)
 			cue |= strcasestr(text, cues[k]) != NULL;
-		if (cue && n && text[n - 1] == ':')
+		if (cue && n && text[n - 1] == ':' && !is_own(text))
 			left = EXAMPLE_LINES;
 		else if (left && n && text[n - 1] == '.' && isupper((unsigned char)*text) &&
 			 strchr(text, ' '))
@@ -241,6 +259,8 @@ void rs_stream_find_told(struct rs_stream *s)
 			continue;
 		rs_stream_line(s, i, &s->line);
 		s->told[i] = rs_told(&told, s->line.text);
+		/* a manual's page shows outputs, too */
+		s->code[i] |= told.page && s->told[i];
 		if (rs_told_harmless(s->line.text))
 			above(s, i);
 	}

@@ -113,7 +113,7 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("link-detected", NULL, "no|0", "port-down"),
 	IS("link-detected", NULL, "yes|1", "port-up"),
 	IS("dra-net state", NULL, "down", "port-down"),
-	IS("lnetctl|lnet|nid|local-ni-s status", "peer", "down", "port-down"),
+	IS("lnetctl|lnet|nid|local-ni-s status", "peer", "down", "rdma-port-down"),
 	IS("lnetctl|lnet|nid|local-ni-s status", "peer", "up", "port-up"),
 	IS("operational$", NULL, "false", "rdma-off"),
 	/* IBTA vol. 1 14.2.5.6, as node_exporter and registers give them: by number */

@@ -1,6 +1,6 @@
 /*
  * Failures in words that no table knows: each goes to the check that its words point at (words.h).
- * It is said with low confidence: the line is quoted, and is what to read.
+ * It is minor, and of low confidence: the line is quoted, and is what to read.
  */
 #include <string.h>
 #include <strings.h>
@@ -70,16 +70,16 @@ struct state {
 	uint32_t lines[RS_KINDS];
 };
 
-static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *k, bool accuses,
+/* A line's words alone accuse no machine: what they point at is minor. */
+static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *k,
 		const struct rs_fact *line)
 {
-	enum rs_severity severity = accuses && r->severity >= RS_MAJOR ? RS_MAJOR : RS_MINOR;
 	unsigned i = rs_words_number(k);
 	struct rs_finding *f = s->of[i];
 
 	if (!f) {
 		rs_messages_overrule(s->a, k->check, s->host);
-		f = rs_finding_new(s->a, r, RS_FAIL, severity, "%s", k->title);
+		f = rs_finding_new(s->a, r, RS_FAIL, RS_MINOR, "%s", k->title);
 		if (!f)
 			return;
 		f->confidence = RS_LOW;
@@ -91,8 +91,6 @@ static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *
 		rs_finding_unpriced(s->a, f, "what a message tells has no model");
 		s->of[i] = f;
 	}
-	if (severity > f->severity)
-		f->severity = severity;
 	if (f->n_facts < QUOTED)
 		rs_finding_fact(f, line);
 	if (++s->lines[i] > 1)
@@ -138,27 +136,24 @@ static void hear(struct rs_audit *a, const char *host,
 	while (n++ < FAILURES && (said = rs_facts_next(a->facts, &at, host, "said", "failure/"))) {
 		const struct rs_kind *k;
 		const struct rs_rule *r;
-		bool accuses = false;
 
-		k = rs_words_kind(said->value, &accuses);
+		k = rs_words_kind(said->value);
 		/* its own words say little: what printed it says more */
 		if (k ? k->weak : refused(said->value) || asks_otherwise(said->value)) {
 			const struct rs_fact *by =
 				rs_facts_get(a->facts, host, "said_by", said->name);
 			const struct rs_kind *of =
-				by ? rs_words_command(by->value, said->value, &accuses) : NULL;
+				by ? rs_words_command(by->value, said->value) : NULL;
 
 			k = of ? of : k;
-			accuses &= strncasecmp(said->value, "warning:", 8) != 0;
 		}
-		accuses &= !rs_audit_is_guide(a, said->file);
 		if (!k || (k->weak && any) || is_known(a, host, said) || cites(a, said))
 			continue;
 		r = rs_rule_find(k->check);
 		if (!r || !wanted(r, state) ||
 		    (!s.of[rs_words_number(k)] && rs_failed(a, k->check, host, RS_MAJOR)))
 			continue;
-		say(&s, r, k, accuses, said);
+		say(&s, r, k, said);
 	}
 }
 

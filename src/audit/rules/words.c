@@ -191,6 +191,15 @@ static const struct rs_kind kinds[] = {
 		.need = "ip -br link; ibv_devinfo | grep mtu, on both hosts",
 	},
 	{
+		.check = "C04",
+		.any = "~pause frame|~pause storm|~pfc storm|~pfc pause|~pause packets",
+		.with = "~storm|~flood|~continuous|~constant|~excessive|~too many|~send|~sent|"
+			"~receiv|~slow|~degrad|~increas|~problem|~drop",
+		.but = "~asymmetric|~autoneg",
+		.title = "a line states that pauses hold the network up",
+		.need = "ethtool -S NETDEV | grep -i pause, twice; the switch's PFC counters",
+	},
+	{
 		.check = "X05",
 		.any = "~version mismatch|~version does not match|~mismatched version|"
 		       "~incompatible version|~version is incompatible|~abi version|~abi mismatch|"
@@ -672,6 +681,8 @@ static bool is_told(const char *low)
 					     "ucx  err", "[error]", "error:",  "fatal:"};
 	unsigned n = 0;
 
+	if (has_one(low, "~ will throw |~ throws |~ raises |~ i get |~ we get |~ i got |~ we got "))
+		return true;
 	if (*low == '|' || *low == '#' || (!strncmp(low, "- ", 2) && !is_levelled(low)) ||
 	    !strncmp(low, "* ", 2))
 		return true;
@@ -846,30 +857,6 @@ static const struct rs_kind *kind_of(const char *text, const char *low)
 	return k && k != &other ? k : kind_in(low, level);
 }
 
-/* ---- How much it weighs ---- */
-
-/* A program's own line, by its level, its place, its number, or how it begins: only that accuses.
- */
-static bool is_program(const char *text, const char *low)
-{
-	static const char *const begins[] = {"failed",    "fail ",  "unable", "couldn't",
-					     "could not", "cannot", "can't",  "error",
-					     "fatal",     "abort",  "invalid"};
-	size_t first = strcspn(low, " ");
-	bool starts = false;
-
-	for (unsigned i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		starts |= !strncmp(low, begins[i], strlen(begins[i]));
-	/* "qelr_create_qp: " */
-	if (first > 2 && low[first - 1] == ':' && strcspn(low, "_.-0123456789[") < first)
-		return true;
-	return rs_level_compares(low) || (starts && words(low) < SENTENCE) || is_kernel(low) ||
-	       is_logged(low) || rs_level_of(text) != RS_LEVEL_NONE || strstr(low, "errno") ||
-	       strstr(low, "::") || strstr(low, "()") || strstr(low, "(-") || strstr(low, "rc=") ||
-	       strstr(low, "err=") || strstr(low, "ret=") || strstr(low, "code ") ||
-	       strstr(low, "status");
-}
-
 /* What the system's own daemons cannot do at boot, and no job waits for. */
 static bool is_housekeeping(const char *low)
 {
@@ -877,24 +864,6 @@ static bool is_housekeeping(const char *low)
 		       "~systemd-udevd[|~multipathd[|~snapd[|~dbus-daemon[|~smartd[|~irqbalance["
 		       "|~rsyslogd[|~chronyd[|~ntpd[|~polkitd[|~cloud-init[|~avahi-daemon[|"
 		       "~thermald[|~lvm[|~udisksd[|~apparmor[|~dhclient[|~fwupd[");
-}
-
-/* Is it a program's own failure? A person's words, a warning and a word or two accuse no machine.
- */
-static bool accuse(const struct rs_kind *k, const char *text, const char *low)
-{
-	/* what a program does without is a warning, or is told for information; NCCL has no level
-	 * above WARN */
-	enum rs_level level = rs_level_of(text);
-	bool mild =
-		((level == RS_LEVEL_WARN || level == RS_LEVEL_INFO) && !strstr(low, "nccl warn")) ||
-		((k->weak || !strcmp(k->check, "K02")) && rs_level_goes_on(low)) ||
-		(k->weak && is_housekeeping(low)) || !strncmp(low, "warning:", 8) ||
-		strstr(low, ": warning:");
-	bool light = is_told(low) || k == &other || words(text) < SHORT || mild ||
-		     !is_program(text, low);
-
-	return !light;
 }
 
 static void lower(const char *text, char *low, size_t size)
@@ -906,7 +875,7 @@ static void lower(const char *text, char *low, size_t size)
 	low[n] = '\0';
 }
 
-const struct rs_kind *rs_words_kind(const char *text, bool *accuses)
+const struct rs_kind *rs_words_kind(const char *text)
 {
 	const struct rs_kind *k;
 	char low[TEXT];
@@ -914,13 +883,13 @@ const struct rs_kind *rs_words_kind(const char *text, bool *accuses)
 	lower(text, low, sizeof(low));
 	/* what NCCL tries and does without is INFO */
 	if (strstr(low, "nccl info") || !(k = kind_of(text, low)) ||
-	    (k->weak && !strncmp(low, "* ", 2)))
+	    (k->weak && (!strncmp(low, "* ", 2) || is_housekeeping(low))) ||
+	    ((k->weak || !strcmp(k->check, "K02")) && rs_level_goes_on(low)))
 		return NULL;
-	*accuses = accuse(k, text, low);
 	return k;
 }
 
-const struct rs_kind *rs_words_command(const char *command, const char *text, bool *accuses)
+const struct rs_kind *rs_words_command(const char *command, const char *text)
 {
 	char low[TEXT], said[TEXT], first[64];
 	const char *name;
@@ -933,12 +902,11 @@ const struct rs_kind *rs_words_command(const char *command, const char *text, bo
 	for (unsigned i = 0; i < sizeof(command_kinds) / sizeof(*command_kinds); i++) {
 		const struct rs_kind *k = &command_kinds[i];
 
-		if (has_one(name, k->any) && (!k->with || has_one(low, k->with))) {
-			/* a sentence below a cluster's command is a guide's */
-			lower(text, said, sizeof(said));
-			*accuses = !k->told && (strcmp(k->check, "K02") || !is_told(said));
-			return k;
-		}
+		if (!has_one(name, k->any) || (k->with && !has_one(low, k->with)))
+			continue;
+		/* a sentence below a cluster's command is a guide's */
+		lower(text, said, sizeof(said));
+		return strcmp(k->check, "K02") || !is_told(said) ? k : NULL;
 	}
 	return NULL;
 }

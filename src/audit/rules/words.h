@@ -18,12 +18,11 @@ struct rs_kind {
 	bool peer;   /* of lines with an address or a job's words: a local daemon is no peer */
 };
 
-/* The kind of a line; NULL: its words tell nothing. *accuses: a program said so, not a person or a
- * warning. */
-const struct rs_kind *rs_words_kind(const char *text, bool *accuses);
+/* The kind of a line; NULL: its words tell nothing. */
+const struct rs_kind *rs_words_kind(const char *text);
 
 /* The check of what a command said that its own words do not tell; NULL: none. */
-const struct rs_kind *rs_words_command(const char *command, const char *text, bool *accuses);
+const struct rs_kind *rs_words_command(const char *command, const char *text);
 /* Of a kind, below RS_KINDS. */
 unsigned rs_words_number(const struct rs_kind *k);
 
