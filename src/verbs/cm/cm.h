@@ -85,7 +85,6 @@ struct rs_cm_id {
 	struct rs_cm_dev *dev, *port_dev; /* port_dev: whose slot holds the port */
 	enum rs_cm_state state;
 	bool sync, own_channel, bound, passive, ghost;
-	bool left;           /* by its peer; this side's application has not disconnected */
 	unsigned how;        /* enum rs_cm_how, as it was bound */
 	bool shared;         /* options: RDMA_OPTION_ID_REUSEADDR */
 	signed char af_only; /* RDMA_OPTION_ID_AFONLY; -1: not set */
@@ -171,8 +170,6 @@ int rs_cm_send_rep(struct rs_cm_id *id, const void *data, unsigned n);
 int rs_cm_send_rtu(struct rs_cm_id *id);
 int rs_cm_send_rej(struct rs_cm_id *id, unsigned reason, const void *data, unsigned n);
 int rs_cm_send_dreq(struct rs_cm_id *id);
-/* The application disconnects, or takes leave of a peer that has: then TimeWait begins. */
-int rs_cm_part(struct rs_cm_id *id);
 int rs_cm_send_sidr_rep(struct rs_cm_id *id, unsigned status, const void *data, unsigned n);
 
 /* qp.c */

@@ -202,35 +202,13 @@ int rs_cm_send_rep(struct rs_cm_id *id, const void *data, unsigned n)
 	return send_msg(id, &m, data, n, true);
 }
 
-/* After TimeWait nothing of the connection is under way any more: its QP may be used anew. */
-static void enter_timewait(struct rs_cm_id *id)
-{
-	id->left = false;
-	id->due_ms = id->ghost ? 0 : rs_cm_now_ms() + RS_CM_TIMEWAIT_MS;
-	rs_cm_wake();
-}
-
-/* Over. As on Linux, TimeWait begins when the application of this side disconnects, too: one that
- * does not is never told of its end, and some know no such event. */
+/* Over. After TimeWait nothing of the connection is under way any more: its QP may be used anew. */
 static void post_disconnected(struct rs_cm_id *id)
 {
-	bool parted = id->state == RS_CM_DREQ_SENT;
-
 	id->state = RS_CM_CLOSED;
-	id->due_ms = 0;
-	id->left = !parted;
+	id->due_ms = id->ghost ? 0 : rs_cm_now_ms() + RS_CM_TIMEWAIT_MS;
 	rs_cm_post(id, RDMA_CM_EVENT_DISCONNECTED, 0);
-	if (parted)
-		enter_timewait(id);
-}
-
-int rs_cm_part(struct rs_cm_id *id)
-{
-	if (id->state == RS_CM_ESTABLISHED || id->state == RS_CM_REP_SENT)
-		return rs_cm_send_dreq(id);
-	if (id->state == RS_CM_CLOSED && id->left)
-		enter_timewait(id);
-	return 0;
+	rs_cm_wake();
 }
 
 /* Whose questions a kernel refused, of all connections of the device. */
