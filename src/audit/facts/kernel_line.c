@@ -130,11 +130,8 @@ enum rs_kernel_line rs_kernel_line(const char *text, enum rs_kernel_part *part)
 {
 	char low[TEXT];
 	const char *p;
-	size_t n = 0;
 
-	for (; text[n] && n < sizeof(low) - 1; n++)
-		low[n] = (char)tolower((unsigned char)text[n]);
-	low[n] = '\0';
+	rs_word_lower(text, low, sizeof(low));
 	p = begin(low);
 	if (!p && is_drivers(low) && strcspn(low, " ") < 20)
 		p = low;

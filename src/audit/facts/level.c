@@ -185,13 +185,10 @@ bool rs_level_tries_again(const char *line)
 {
 	enum { BYTES = 512 };
 	char low[BYTES];
-	size_t n = 0;
 
 	if (rs_level_of(line) != RS_LEVEL_INFO)
 		return false;
-	for (; line[n] && n < sizeof(low) - 1; n++)
-		low[n] = (char)tolower((unsigned char)line[n]);
-	low[n] = '\0';
+	rs_word_lower(line, low, sizeof(low));
 	return rs_level_goes_on(low) ||
 	       rs_word_list_has(low, "retrying|~will retry|~attempting to|~failover on", false);
 }

@@ -3,6 +3,15 @@
 #include <string.h>
 #include "audit/facts/word_list.h"
 
+void rs_word_lower(const char *text, char *low, size_t size)
+{
+	size_t n = 0;
+
+	for (; text[n] && n < size - 1; n++)
+		low[n] = (char)tolower((unsigned char)text[n]);
+	low[n] = '\0';
+}
+
 static bool ends(const char *word, size_t n, unsigned char next, bool numbered)
 {
 	if (!numbered)

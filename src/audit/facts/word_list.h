@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* As much of a text as fits, in lower case and with its end; size: at least 1. */
+void rs_word_lower(const char *text, char *low, size_t size);
+
 /*
  * low: a text in lower case. words: "one|two|~part"; a word stands apart from letters and digits,
  * behind a '~' it may stand within another. numbered: a digit may follow a word ("eth0"), and

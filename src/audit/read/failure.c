@@ -4,6 +4,7 @@
 #include <strings.h>
 #include "audit/facts/kernel_line.h"
 #include "audit/facts/level.h"
+#include "audit/facts/word_list.h"
 #include "audit/read/failure.h"
 
 /* A label that the word is in, and its value, which is nothing: "BPDU Error: None, Loop",
@@ -476,15 +477,12 @@ bool rs_states_failure(const char *text)
 		NULL};
 	enum rs_level level = rs_level_of(text);
 	char low[1024];
-	size_t n = 0;
 
 	/* what a library tries while it looks around is no failure */
 	if (level == RS_LEVEL_DEBUG || is_instruction(text) || rs_describes(text) ||
 	    is_heading(text) || rs_tick_of(text) == RS_TICK_PASS)
 		return false;
-	for (; text[n] && n < sizeof(low) - 1; n++)
-		low[n] = (char)tolower((unsigned char)text[n]);
-	low[n] = '\0';
+	rs_word_lower(text, low, sizeof(low));
 	if (is_noise(low) || is_settled(low) || is_setting(low, level))
 		return false;
 	switch (rs_kernel_line(text, NULL)) {

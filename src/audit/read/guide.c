@@ -27,11 +27,8 @@ static bool is_own(const char *text)
 	static const char *const wide_own[] = {"\xe6\x88\x91", /* I, we */
 					       "\xe8\xaf\xb7\xe9\x97\xae" /* may I ask */};
 	char low[512];
-	size_t n = 0;
 
-	for (; text[n] && n < sizeof(low) - 1; n++)
-		low[n] = (char)tolower((unsigned char)text[n]);
-	low[n] = '\0';
+	rs_word_lower(text, low, sizeof(low));
 	for (unsigned i = 0; i < sizeof(wide_own) / sizeof(*wide_own); i++)
 		if (strstr(text, wide_own[i]))
 			return true;

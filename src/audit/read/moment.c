@@ -289,15 +289,6 @@ static void stamped(struct walk *w, int64_t t)
 
 /* ---- Captions ---- */
 
-static void lower(const char *text, char *out, size_t size)
-{
-	size_t n = 0;
-
-	for (; text[n] && n + 1 < size; n++)
-		out[n] = (char)tolower((unsigned char)text[n]);
-	out[n] = '\0';
-}
-
 /* "10 seconds later:", "after 5 min": tenths; 0: it does not tell. */
 static int64_t told_wait(const char *low)
 {
@@ -328,7 +319,7 @@ static void caption(struct walk *w, const char *text)
 	char low[200];
 	int64_t t;
 
-	lower(text, low, sizeof(low));
+	rs_word_lower(text, low, sizeof(low));
 	if (rs_word_list_has(low, places, true)) {
 		w->captions++;
 		w->now = 0;

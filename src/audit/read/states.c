@@ -105,11 +105,8 @@ static void plain(const char *text, char *out, size_t size)
 static void flat(const char *text, char *out, size_t size)
 {
 	char low[VALUE];
-	size_t n = 0;
 
-	for (; text[n] && n < sizeof(low) - 1; n++)
-		low[n] = (char)tolower((unsigned char)text[n]);
-	low[n] = '\0';
+	rs_word_lower(text, low, sizeof(low));
 	plain(low, out, size);
 }
 

@@ -265,9 +265,7 @@ bool rs_told_harmless(const char *text)
 		while (text[n] && !(strchr(".;", text[n]) && text[n + 1] == ' '))
 			n++;
 		skip = text[n] ? 2 : 0;
-		for (size_t i = 0; i < n && i < sizeof(low) - 1; i++)
-			low[i] = (char)tolower((unsigned char)text[i]);
-		low[n < sizeof(low) ? n : sizeof(low) - 1] = '\0';
+		rs_word_lower(text, low, n < sizeof(low) ? n + 1 : sizeof(low));
 		if (is_harmless(low))
 			return true;
 		text += n + skip;
@@ -435,11 +433,8 @@ bool rs_told_help(const char *command, const char *text)
 bool rs_told(struct rs_told *t, const char *text)
 {
 	char low[TEXT];
-	size_t n = 0;
 
-	for (; text[n] && n < sizeof(low) - 1; n++)
-		low[n] = (char)tolower((unsigned char)text[n]);
-	low[n] = '\0';
+	rs_word_lower(text, low, sizeof(low));
 	if (is_rule(text)) {
 		t->rules = true;
 		return true;

@@ -14,9 +14,8 @@
 #include "audit/rules/words.h"
 
 enum {
-	TEXT = 512,    /* bytes of a line that are looked at */
-	SENTENCE = 15, /* words: more are a sentence's */
-	SHORT = 4,     /* words: fewer say too little to accuse */
+	TEXT = 512, /* bytes of a line that are looked at */
+	SHORT = 4,  /* words: fewer say too little to accuse */
 };
 
 #define DRIVERS                                                                                   \
@@ -601,8 +600,7 @@ static const struct rs_kind command_kinds[] = {
 	{.check = "H09",
 	 .any = "ethtool",
 	 .title = "the kernel refused a question about an interface",
-	 .need = "ip link; dmesg | tail",
-	 .told = true},
+	 .need = "ip link; dmesg | tail"},
 	{.check = "N18",
 	 .any = "systemctl|journalctl|sinfo|squeue|sacct|scontrol",
 	 .title = "a service or a job is in a state of failure",
@@ -866,21 +864,12 @@ static bool is_housekeeping(const char *low)
 		       "~thermald[|~lvm[|~udisksd[|~apparmor[|~dhclient[|~fwupd[");
 }
 
-static void lower(const char *text, char *low, size_t size)
-{
-	size_t n = 0;
-
-	for (; text[n] && n < size - 1; n++)
-		low[n] = (char)tolower((unsigned char)text[n]);
-	low[n] = '\0';
-}
-
 const struct rs_kind *rs_words_kind(const char *text)
 {
 	const struct rs_kind *k;
 	char low[TEXT];
 
-	lower(text, low, sizeof(low));
+	rs_word_lower(text, low, sizeof(low));
 	/* what NCCL tries and does without is INFO */
 	if (strstr(low, "nccl info") || !(k = kind_of(text, low)) ||
 	    (k->weak && (!strncmp(low, "* ", 2) || is_housekeeping(low))) ||
@@ -894,7 +883,7 @@ const struct rs_kind *rs_words_command(const char *command, const char *text)
 	char low[TEXT], said[TEXT], first[64];
 	const char *name;
 
-	lower(command, low, sizeof(low));
+	rs_word_lower(command, low, sizeof(low));
 	name = low + strspn(low, " \t");
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(name, " \t"), name);
 	name = strrchr(first, '/');
@@ -905,7 +894,7 @@ const struct rs_kind *rs_words_command(const char *command, const char *text)
 		if (!has_one(name, k->any) || (k->with && !has_one(low, k->with)))
 			continue;
 		/* a sentence below a cluster's command is a guide's */
-		lower(text, said, sizeof(said));
+		rs_word_lower(text, said, sizeof(said));
 		return strcmp(k->check, "K02") || !is_told(said) ? k : NULL;
 	}
 	return NULL;
