@@ -27,7 +27,6 @@ clean() {
 	failed=1
 }
 
-tests/cli/threads.sh "$ripstop" || failed=1
 clean "the incident, what-ifs side by side" "$ripstop" sim --threads 4 \
 	--set fabric.network.rate=100G scenarios/one-nic.yaml
 clean "every unit and property test" ctest --test-dir "$build" -E '^(cli|house|fuzz|interop)_' -j2 \
