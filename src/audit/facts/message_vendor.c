@@ -406,6 +406,21 @@ static const struct rs_message rows[] = {
 			     "PSM3 can't open nic unit", "Unable to open *-specified HFI"),
 	},
 	{
+		/* psmx2_update_hfi_info(): also on a host that has no Omni-Path and wants none */
+		.key = "psm2-none",
+		.check = "N15",
+		.severity = MIN,
+		.confidence = RS_LOW,
+		.title = "libfabric's psm2 finds no unit of Omni-Path",
+		.why = "libpsm2 sees no hfi1 device, or none with a free context. It matters where "
+		       "Omni-Path is to carry the job; without this provider libfabric takes "
+		       "another one",
+		.need = "opainfo; ls -l /dev/hfi1_*; fi_info -p psm2",
+		.need_why = "whether the host has a unit, and who may open it",
+		.pattern = P("no PSM2 device is active", "no PSM2 device is found"),
+	},
+
+	{
 		.key = "opx-differs",
 		.check = "X06",
 		.severity = MAJ,

@@ -48,6 +48,20 @@ static void transport(struct rs_audit *a, const struct rs_input *in, const struc
 		add(a, in, l, "via_socket", via);
 }
 
+/* "GPU Direct RDMA Disabled for GPU 18000 / HCA 0 (distance 5 > 4)": may this GPU use this NIC? */
+static void gpu_direct(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
+		       const char *p)
+{
+	char what[16], gpu[24], hca[24], name[64];
+
+	if (sscanf(p, "GPU Direct RDMA %15[A-Za-z] for GPU %23[0-9a-fA-Fx] / HCA %23[0-9a-z_]",
+		   what, gpu, hca) != 3)
+		return;
+	snprintf(name, sizeof(name), "gdr/%s/%s", gpu, hca);
+	if (!strcmp(what, "Enabled") || !strcmp(what, "Disabled"))
+		add(a, in, l, name, *what == 'E' ? "1" : "0");
+}
+
 static void number_after(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
 			 const char *key, const char *fact)
 {
@@ -87,6 +101,8 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 		using(a, in, l, p);
 	if ((p = strstr(l->text, " via ")) && strstr(l->text, " -> "))
 		transport(a, in, l, p + 5);
+	if ((p = strstr(l->text, "GPU Direct RDMA ")))
+		gpu_direct(a, in, l, p);
 	if ((p = strstr(l->text, "Using network ")))
 		add(a, in, l, "network", p + 14);
 	if (!strstr(l->text, " nRanks ") && strstr(l->text, "comm 0x"))

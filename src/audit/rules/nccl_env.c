@@ -607,6 +607,40 @@ static bool reach(const struct rs_audit *a, const char *host, int *nearest, int 
 	return *nearest > 0;
 }
 
+/* A GPU that may use none of the NICs of the log, where another may: a board with too few NICs for
+ * its sockets, or a NIC that is left out. Of a GPU each NIC must be told. NULL: there is none. */
+static const struct rs_fact *gpu_apart(const struct rs_audit *a, const char *host, unsigned *n)
+{
+	const struct rs_fact *f, *g, *apart = NULL;
+	uint32_t at = 0;
+	bool any = false;
+
+	*n = 0;
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "gdr/"))) {
+		size_t gpu = strcspn(f->name + 4, "/") + 5; /* "gdr/GPU/" */
+		bool all = true, first = true, seen = false;
+		uint32_t k = 0;
+
+		any |= f->number > 0;
+		while ((g = rs_facts_next(a->facts, &k, host, "nccl", "gdr/"))) {
+			bool own = !strncmp(g->name, f->name, gpu);
+			char name[64];
+
+			first &= !own || seen || g == f; /* each GPU once */
+			seen |= g == f;
+			snprintf(name, sizeof(name), "%.*s%s", (int)gpu, f->name,
+				 strchr(g->name + 4, '/') + 1);
+			g = rs_facts_get(a->facts, host, "nccl", name);
+			all &= g && !g->number;
+		}
+		if (all && first) {
+			apart = apart ? apart : f;
+			++*n;
+		}
+	}
+	return any ? apart : NULL;
+}
+
 /* other: of a host of the job that uses GPUDirect RDMA; NULL: none does. */
 static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		     const struct rs_fact *other)
@@ -616,9 +650,26 @@ static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	const struct rs_fact *set = rs_nccl_env(a, host, "NCCL_NET_GDR_LEVEL");
 	int level = set ? gdr_level(set->value) : RS_PXB, nearest, farthest;
 	bool known = reach(a, host, &nearest, &farthest);
+	unsigned n_apart;
+	const struct rs_fact *apart = gpu_apart(a, host, &n_apart);
 	struct rs_finding *f;
 
-	if (plain && !gdr && known && nearest > level && level >= 0) {
+	if (apart) {
+		f = rs_finding_new(
+			a, r, RS_FAIL, RS_MAJOR,
+			"%u GPU%s of the log may use GPUDirect RDMA with none of its NICs, "
+			"where others may",
+			n_apart, n_apart == 1 ? "" : "s");
+		rs_finding_fact(f, apart);
+		rs_finding_why(a, f,
+			       "each of its NICs is farther from them than NCCL_NET_GDR_LEVEL "
+			       "allows: their data "
+			       "goes through host memory, and a job waits for its slowest rank. A "
+			       "NIC near "
+			       "them is missing, or is not in NCCL_IB_HCA");
+		rs_finding_need(a, f, "nvidia-smi topo -m; ibstat",
+				"which NICs the host has, and where");
+	} else if (plain && !gdr && known && nearest > level && level >= 0) {
 		f = rs_finding_new(a, r, RS_NA, RS_CRITICAL,
 				   "no GPUDirect RDMA: the NICs are at %s, beyond the level",
 				   rs_near_name[nearest]);

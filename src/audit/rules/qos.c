@@ -185,9 +185,47 @@ static void r05_port(struct rs_audit *a, const struct rs_rule *r, const struct p
 	rs_finding_fact(f, main->tc_fact);
 }
 
+/* A NIC of which nothing is known but the classes of its queue pairs. */
+static void r05_alone(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *cm, *tc;
+	uint32_t at = 0;
+
+	while ((cm = rs_facts_next(a->facts, &at, host, "nic/", "cm_tos"))) {
+		struct rs_finding *f;
+
+		tc = rs_facts_get(a->facts, host, cm->subject, "tclass");
+		/* the low two bits are ECN */
+		if (!tc || !tc->numeric || !cm->numeric || tc->number >> 2 == cm->number >> 2)
+			continue;
+		f = rs_finding_new(a, r, RS_FAIL, cm->number ? RS_MAJOR : RS_MINOR,
+				   "%s leave with DSCP %d, %s with DSCP %d", rs_qp_kinds[0],
+				   (int)(tc->number & 255) >> 2, rs_qp_kinds[RS_QP_CM],
+				   (int)(cm->number & 255) >> 2);
+		rs_finding_subject(a, f, host, cm->subject + 4);
+		rs_finding_fact(f, tc);
+		rs_finding_fact(f, cm);
+		rs_finding_why(a, f,
+			       "RDMA-CM takes its own default ToS: what connects by it (storage, "
+			       "MPI) is in another class than the job's queue pairs");
+		rs_finding_need(a, f, "mlnx_qos -i NETDEV", "which priority each of them has");
+		rs_finding_unpriced(a, f, "which priority each class has is not known");
+		rs_finding_fix(a, f, host, false, NULL,
+			       rs_audit_text(a, "cma_roce_tos -d %s -t %d", cm->subject + 4,
+					     (int)cm->number),
+			       "cma_roce_tos -d %s -t %d", cm->subject + 4, (int)tc->number & 252);
+	}
+}
+
 static void r05(struct rs_audit *a, const struct rs_rule *r)
 {
 	each(a, r, r05_port);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		struct rs_qos_port port;
+
+		if (!rs_qos_ports(a, rs_facts_host(a->facts, i), &port, 1))
+			r05_alone(a, r, rs_facts_host(a->facts, i));
+	}
 }
 
 /* ---- R06 ---- */
