@@ -430,6 +430,12 @@ static const char *because(const struct at *s, const char *message)
 	return message;
 }
 
+/* An object's own reason says that it is on its way: "CSINode is not yet initialized". */
+static bool starts(const struct at *s)
+{
+	return s->about && (strstr(s->about, "not yet ") || strstr(s->about, "NotYet"));
+}
+
 static void judge(struct at *s, const char *raw, const char *value)
 {
 	char path[PATH];
@@ -444,7 +450,7 @@ static void judge(struct at *s, const char *raw, const char *value)
 		    fits(r, value)) {
 			const char *message = because(s, r->message);
 
-			if (!s->shown || strncmp(message, "port-", 5) != 0)
+			if (!starts(s) && (!s->shown || strncmp(message, "port-", 5) != 0))
 				say(s, message);
 			break;
 		}

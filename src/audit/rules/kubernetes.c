@@ -91,6 +91,13 @@ static int64_t devices(const struct rs_audit *a, const char *host, const char *p
 	return n;
 }
 
+/* Of k8s-rdma-shared-dev-plugin, by the prefix that it has unless told another: one gives all of a
+ * node's devices. */
+static bool is_shared(const struct rs_fact *resource)
+{
+	return resource && !strncmp(resource->name, "resource/rdma/", 14);
+}
+
 static int64_t gpus(const struct rs_audit *a, const char *host, const char *pod)
 {
 	return rs_look_number(a, host, pod, "resource/nvidia.com/gpu", 0) +
@@ -213,7 +220,7 @@ static void k02_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	if (direct && !n)
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
 				   "the pod has the host's own devices");
-	else if (n && have != n)
+	else if (n && have != n && !(have && is_shared(some)))
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 				   "the pod joins %u networks and asks for %lld RDMA devices", n,
 				   (long long)have);

@@ -264,8 +264,8 @@ static void p01_alone(struct rs_audit *a, const struct rs_rule *r, const char *h
 	bool half;
 
 	if (!is || !can || !is->numeric || !can->numeric || is->number < 1 ||
-	    is->number >= can->number || rs_look_guest(a, host) ||
-	    rs_look_above(a, host, pci, above, RS_LOOK_ABOVE))
+	    is->number >= can->number || can->number < 4 || /* a board's own, of 1 Gb/s */
+	    rs_look_guest(a, host) || rs_look_above(a, host, pci, above, RS_LOOK_ABOVE))
 		return;
 	/* many boards, and most clouds' hosts, have slots of 8 lanes for GPUs */
 	half = !strcmp(rs_look_kind(a, host, pci), "gpu") && is->number * 2 == can->number &&
