@@ -202,6 +202,7 @@ static const struct rs_message rows[] = {
 		.confidence = RS_MEDIUM,
 		.title = "ranks call different collectives, or different sizes",
 		.why = "the program's ranks have come apart; the network is as it should be",
+		.but = "mismatch detection", /* OSPF's of MTUs */
 		.pattern = P("Mismatched collective detected", "collective mismatch error",
 			     "message truncated :", "Message truncated : received",
 			     "posted incorrect receive info",

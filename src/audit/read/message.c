@@ -236,6 +236,28 @@ static bool is_source(const char *line, const char *at, const char *end)
 	return quoted && end[0] == at[-1] && (before <= line || before[-1] != ':');
 }
 
+/* "oomkilled=false", "\"OOMKilled\": \"no\"": a name, and that it did not happen. */
+static bool is_denied(const char *end)
+{
+	static const char *const words[] = {"false", "no", "none", "null", "never"};
+	bool equals;
+
+	end += strspn(end, "\"' ");
+	equals = *end == '=';
+	if (!equals && *end != ':')
+		return false;
+	end += 1 + strspn(end + 1, "\"' ");
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		size_t n = strlen(words[i]);
+
+		/* "failed: no such device" denies nothing */
+		if (!strncasecmp(end, words[i], n) &&
+		    (!end[n] || strchr(",;\"'}])", end[n]) || (equals && end[n] == ' ')))
+			return true;
+	}
+	return false;
+}
+
 /* ---- errno ---- */
 
 static const struct {
@@ -454,7 +476,8 @@ static bool line(struct rs_audit *a, const struct rs_input *in, const struct rs_
 			if (row == last ||
 			    !(at = holds(l->text, table.pattern[k - 1].text, &end)) ||
 			    is_source(l->text, at, end) || (tries && m->check && !m->tried) ||
-			    rs_message_but(m, l->text) || (!m->check && is_missed(l->text)) ||
+			    rs_message_but(m, l->text) || is_denied(end) ||
+			    (!m->check && is_missed(l->text)) ||
 			    (m->by_errno && !says_failure(l->text, at, end)))
 				continue;
 			last = row;
