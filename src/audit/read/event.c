@@ -533,7 +533,7 @@ static const struct topic {
 /* A person's doing. */
 #define MEANT                                                                                      \
 	"administratively|admin down|adminstate|admin shut|by user|admin state down|admin status " \
-	"down|user configured|administrative shut"
+	"down|user configured|administrative shut|bfd disabled"
 #define STATES                                                                                  \
 	" up | down |established|idle|active|openconfirm|open confirm|opensent|connect|init| "  \
 	"full |"                                                                                \

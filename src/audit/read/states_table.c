@@ -82,7 +82,8 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("amd-smi pcie width$", "max", "8|4|2|1", "slot-narrow"),
 	IS("nicctl|ionic|card|eth1-1 link-fsm-state", NULL, "signal detect|an reset|down",
 	   "rdma-port-down"),
-	IS("loopback", "support|cap|test|name|modes",
+	/* "Loopback0" is an interface */
+	IS("loopback$", "support|cap|test|name|modes",
 	   "phy|internal|external|local|remote|on|port|mac", "loopback-on"),
 	IS("test-result", NULL, "fail|failed", "self-test"),
 	IS("recommendation", NULL,
@@ -95,20 +96,22 @@ const struct rs_state_row rs_state_rows[] = {
 	IS("rdma|infiniband|ib$|hca$|ibstat phys-state|physical-state|port-state|state",
 	   "admin|fsm|module|node$|counter|pod|netdev|lacp|bgp",
 	   "down|polling|disabled|init|armed|port down|port init", "rdma-port-down"),
+	/* a session's state is no port's */
 	IS("operational|oper|link|port|physical|phy|carrier state|status",
-	   "admin|fsm|module|node|counter|pod",
+	   "admin|fsm|module|node|counter|pod|bfd",
 	   "down|polling|no carrier|lowerlayerdown|link down|notpresent|not connected|disconnected",
 	   "port-down"),
 	IS("operational|oper|link|port|physical|phy|carrier state|status",
-	   "admin|fsm|module|node|counter|pod", "up|linkup|active|link up", "port-up"),
-	/* "port 8: DOWN": the key itself is the port */
+	   "admin|fsm|module|node|counter|pod|bfd", "up|linkup|active|link up", "port-up"),
+	/* "port 8: DOWN": the key itself is the port; "AirPort: Link Down" is a wireless network's
+	 */
 	IS("port|ports|link|links|lane",
 	   "admin|fsm|module|node|counter|pod|policy|container|https|http|speed|width|monitor|"
-	   "event|events|log|action",
+	   "event|events|log|action|air$|wlan|wifi",
 	   "down|linkdown|link down", "port-down"),
 	IS("port|ports|link|links|lane",
 	   "admin|fsm|module|node|counter|pod|policy|container|https|http|speed|width|monitor|"
-	   "event|events|log|action",
+	   "event|events|log|action|air$|wlan|wifi",
 	   "up|linkup|link up", "port-up"),
 	IS("link-detected", NULL, "no|0", "port-down"),
 	IS("link-detected", NULL, "yes|1", "port-up"),

@@ -191,9 +191,10 @@ static const struct term terms[] = {
 	 IS, NO, 0, "pfc-port-inactive", NULL},
 	{"oper mode|oper status|operstatus|pfc oper| oper |admin mode|pfc admin| pfc ", "asym", PFC,
 	 IS, "on|true|enabled|enable|yes|active", 0, "pfc-port-on", NULL},
+	/* a TCP socket's option has its name in full ("show ip bgp neighbors" of EOS) */
 	{" ecn | ecn mark| ecn enabled| ecn status| ecn mode| ecn capab",
-	 "thresh|min|max|count|packet|pkts|drop|bytes", NULL, IS, NO "|n|ecn none", 0, "ecn-off",
-	 NULL},
+	 "thresh|min|max|count|packet|pkts|drop|bytes|explicit congestion notification ecn enabled",
+	 NULL, IS, NO "|n|ecn none", 0, "ecn-off", NULL},
 	{" ecn | ecn mark| ecn enabled| ecn status| ecn mode", "thresh|min|max|count", NULL, IS,
 	 "y|yes|on|enable|enabled|true|ecn all|green|active", 0, "ecn-on", NULL},
 	{" trust ", "trust group|trust code|vrf|cert", " quick | dcb", IS,
@@ -291,7 +292,8 @@ static const struct term terms[] = {
 	 "none|n a||no|ok|never|unknown|false|no failure|no error|success|disabled|enabled", 0,
 	 "switch-alarm", NULL},
 	{" status | state | result | health |recovery status|oper status|operational status",
-	 "admin|conf|last|prev|bgp|spanning| stp|vlan|mlag|vpc|peer|neighbo|session|test|job|reg",
+	 "admin|conf|last|prev|bgp|spanning| stp|vlan|mlag|vpc|peer|neighbo|session|test|job|reg|"
+	 " ptp ",
 	 NULL, IS,
 	 "unrecoverable|failed|faulty|faulted|fault|critical|not ok|unhealthy|dead|crashed|"
 	 "not responding|degraded|malfunction|abnormal",
