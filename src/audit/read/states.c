@@ -416,24 +416,24 @@ static void limit(struct at *s, const char *path, const char *value)
 	rs_input_add(s->a, s->in, s->l->number, NULL, "host", "memlock_job", "docker");
 }
 
-/* Of an object that is unhealthy its own reason tells what it is. */
+/* Of an object that is unhealthy its own reason tells what it is; NULL: that it has only begun. */
 static const char *because(const struct at *s, const char *message)
 {
+	bool state = !strncmp(message, "state-", 6);
 	char why[PATH];
 
-	if (!s->about || !*s->about || strncmp(message, "state-", 6))
+	if (!s->about || !*s->about || (!state && strcmp(message, "node-condition") != 0))
 		return message;
 	plain(s->about, why, sizeof(why));
-	for (const struct rs_state_why *w = rs_state_whys; w->words; w++)
+	/* a kubelet's first seconds */
+	if (rs_word_list_has(why,
+			     "~not yet initialized|~ has yet to be |~may not have completed yet",
+			     false))
+		return NULL;
+	for (const struct rs_state_why *w = rs_state_whys; state && w->words; w++)
 		if (has_all(why, w->words))
 			return w->message;
 	return message;
-}
-
-/* An object's own reason says that it is on its way: "CSINode is not yet initialized". */
-static bool starts(const struct at *s)
-{
-	return s->about && (strstr(s->about, "not yet ") || strstr(s->about, "NotYet"));
 }
 
 static void judge(struct at *s, const char *raw, const char *value)
@@ -450,7 +450,7 @@ static void judge(struct at *s, const char *raw, const char *value)
 		    fits(r, value)) {
 			const char *message = because(s, r->message);
 
-			if (!starts(s) && (!s->shown || strncmp(message, "port-", 5) != 0))
+			if (message && (!s->shown || strncmp(message, "port-", 5) != 0))
 				say(s, message);
 			break;
 		}
