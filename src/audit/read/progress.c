@@ -5,6 +5,13 @@
 #include "audit/read/failure.h"
 #include "audit/read/readers.h"
 
+/* MLPerf's logs end with whether the model learnt what it should. */
+static bool is_mlperf_end(const char *text)
+{
+	return strstr(text, ":::MLLOG ") && strstr(text, "\"run_stop\"") &&
+	       strstr(text, "\"success\"");
+}
+
 /* Said at the end of a run that went well, by nccl-tests, NCCL and perftest's kind of tools. */
 static bool is_end(const char *text)
 {
@@ -65,7 +72,7 @@ static bool line_progress(struct rs_audit *a, const struct rs_input *in, const s
 	if (*l->text >= '0' && *l->text <= '9' && is_figure(a, in, l))
 		return true;
 	/* "NCCL Test Failed: Avg bus bandwidth is 9" */
-	if (!is_end(l->text) || rs_states_failure(l->text))
+	if ((!is_end(l->text) && !is_mlperf_end(l->text)) || rs_states_failure(l->text))
 		return false;
 	rs_input_add(a, in, l->number, NULL, "nccl", "finished", "%.200s", l->text);
 	return true;

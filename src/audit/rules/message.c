@@ -163,14 +163,27 @@ void rs_messages_overrule(struct rs_audit *a, const char *check, const char *hos
 	a->n_findings = kept;
 }
 
+/* Did a job end well that is of one host, as far as its text tells? It needs no network. */
+static bool ended_alone(const struct rs_audit *a, const struct rs_fact *line)
+{
+	const char *host = line->host;
+	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
+	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
+
+	return rs_facts_get(a->facts, host, "nccl", "finished") && !beside(a, host) &&
+	       !(nodes && nodes->numeric && nodes->number > 1) &&
+	       !(ranks && ranks->numeric && ranks->number > ONE_HOST);
+}
+
 /* A warning is what a program goes on after, and so is a try that another follows. NCCL has no
- * level above it, and UCX warns of what was asked for and is not there. What a guide shows has
- * happened elsewhere. */
+ * level above it, and UCX warns of what was asked for and is not there, which a job of several
+ * hosts misses. What a guide shows has happened elsewhere. */
 static bool is_mild(const struct rs_audit *a, const struct rs_fact *line)
 {
 	return rs_audit_is_guide(a, line->file) || rs_level_tries_again(line->value) ||
 	       (rs_level_of(line->value) == RS_LEVEL_WARN &&
-		!strcasestr(line->value, "nccl warn") && !strstr(line->value, " UCX "));
+		!strcasestr(line->value, "nccl warn") &&
+		(!strstr(line->value, " UCX ") || ended_alone(a, line)));
 }
 
 static void begin(struct heard *h, const struct rs_rule *r)
