@@ -740,12 +740,31 @@ static bool per_host(const char *name)
 	return false;
 }
 
+/* Does the same text hold NCCL's log of other hosts, and no line names this one? Then its variables
+ * were set by what started the job. */
+static bool x06_is_launcher(const struct rs_audit *a, const char *host)
+{
+	uint32_t at = rs_facts_seek(a->facts, host, "env");
+	const struct rs_fact *own = rs_facts_next(a->facts, &at, host, "env", "NCCL_"), *log;
+
+	if (!own || own->trust == RS_TRUST_LOG || rs_facts_get(a->facts, host, "host", "named"))
+		return false;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		log = rs_facts_get(a->facts, rs_facts_host(a->facts, i), "nccl", "log");
+		if (log && strcmp(log->host, host) && !strcmp(log->file, own->file))
+			return true;
+	}
+	return false;
+}
+
 /* Beside hosts that a log or prompts name, what the text's own host has is the job's: it is set for
  * all of them. */
 static bool x06_is_job(const struct rs_audit *a, const char *host)
 {
 	bool named = false;
 
+	if (x06_is_launcher(a, host))
+		return true;
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts) && !named; i++)
 		named = rs_facts_get(a->facts, rs_facts_host(a->facts, i), "host", "named");
 	for (uint32_t i = 0; named && i < a->n_jobs; i++)
