@@ -44,6 +44,11 @@ static bool is_test(const char *text)
 			return true;
 	if (begins_one(text, google))
 		return true;
+	/* unittest's: "Test ibv_create_ah. ... ERROR"; what went wrong stands below all of them */
+	if ((p = strstr(text, " ... ")) && (begins(text, "Test ") || begins(text, "test_")) &&
+	    (begins(p + 5, "ERROR") || begins(p + 5, "FAIL") || begins(p + 5, "ok") ||
+	     begins(p + 5, "skipped")))
+		return true;
 	/* Automake's and TAP's */
 	if (begins(text, "PASS: ") || begins(text, "SKIP: ") || begins(text, "XFAIL: "))
 		return true;

@@ -202,18 +202,6 @@ void device_p12(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- P13 ---- */
 
-/* The list of the machine's devices was seen: it has other functions than GPUs. */
-static bool listed(const struct rs_audit *a, const char *host)
-{
-	const struct rs_fact *f;
-	uint32_t at = 0;
-
-	while ((f = rs_facts_next(a->facts, &at, host, "pci/", "")))
-		if (strcmp(rs_look_kind(a, host, f->subject), "gpu") != 0)
-			return true;
-	return false;
-}
-
 static void p13_function(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			 const char *pci, const char *kind)
 {
@@ -235,7 +223,7 @@ static void p13_function(struct rs_audit *a, const struct rs_rule *r, const char
 	/* cards of little memory, as for inference (T4), come so; where no device of RDMA is in
 	 * sight nothing is known to reach through it */
 	minor = small && !rs_look_has_rdma(a, host) &&
-		((fb && fb->numeric && fb->number < LARGE_MIB) || listed(a, host));
+		(!fb || (fb->numeric && fb->number < LARGE_MIB));
 	f = rs_finding_new(a, r, small ? RS_FAIL : RS_PASS, minor ? RS_MINOR : RS_MAJOR,
 			   "BAR1 is %lld MiB%s", (long long)bar->number,
 			   fb ? rs_audit_text(a, " for %s MiB of memory", fb->value) : "");
