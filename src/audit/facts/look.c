@@ -480,9 +480,16 @@ bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subjec
 	return true;
 }
 
+enum { FEW = 100 };
+
+bool rs_look_few_ever(const struct rs_rise *r)
+{
+	return r->lifetime && r->by < FEW;
+}
+
 bool rs_look_few(const struct rs_rise *r)
 {
-	enum { FEW = 100, PER_SECOND = 10 };
+	enum { PER_SECOND = 10 };
 
 	return r->in_text && r->by < FEW &&
 	       (r->seconds <= 0 || (double)r->by < PER_SECOND * r->seconds);

@@ -67,6 +67,9 @@ bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subjec
 		  const char *counter, struct rs_rise *r);
 /* A rise between two readings of one text that is small: it is told as minor. */
 bool rs_look_few(const struct rs_rise *r);
+/* Of one reading: so few since boot that a link which came up, or a cable that was plugged,
+ * explains them. */
+bool rs_look_few_ever(const struct rs_rise *r);
 /* Where a counter of a port stops; INT64_MAX: at 64 bits. */
 int64_t rs_look_ceiling(const char *counter);
 /* "between the two snapshots", "in the 3600 s between ...", "since boot or the last clearing",

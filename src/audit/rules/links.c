@@ -240,11 +240,14 @@ static void l02_uncorrectable(struct rs_gather *g, const char *host, const char 
 		*known = r.now;
 		if (r.by <= 0)
 			continue;
-		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), r.now, NULL,
+		rs_gather_fail(g, rs_look_few_ever(&r) ? RS_MINOR : RS_MAJOR, host,
+			       as_port(g->a, subject), r.now, NULL,
 			       "%s: %lld codewords that FEC could not correct, %s", host,
 			       (long long)r.by, rs_look_since(g->a, &r));
 		if (g->f && r.lifetime)
 			g->f->confidence = RS_MEDIUM;
+		if (g->f)
+			g->f->states_failure = g->f->severity == RS_MINOR;
 		return;
 	}
 }

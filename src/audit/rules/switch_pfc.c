@@ -701,7 +701,7 @@ static void s13_bare(struct rs_gather *g, const struct rs_hop_view *v)
 		return;
 	for (int q = 0; q < 8; q++) {
 		struct rs_rise in_queue = {0}, pause = {0};
-		bool paused;
+		bool paused, few;
 
 		if (!rose(g, sw, port, rs_audit_text(g->a, "queue/%d/dropped", q), &in_queue) &&
 		    !rose(g, sw, port, rs_audit_text(g->a, "pg/%d/dropped", q), &in_queue))
@@ -710,12 +710,15 @@ static void s13_bare(struct rs_gather *g, const struct rs_hop_view *v)
 			 rose(g, sw, port, rs_audit_text(g->a, "pfc_rx/%d", q), &pause);
 		if (!paused && q != 3 && q != 4)
 			continue;
-		rs_gather_fail(g, RS_MAJOR, sw, port, in_queue.now, pause.now,
+		few = !paused && rs_look_few_ever(&in_queue);
+		rs_gather_fail(g, few ? RS_MINOR : RS_MAJOR, sw, port, in_queue.now, pause.now,
 			       "%s dropped %lld packets in queue or group %d%s", sw,
 			       (long long)in_queue.by, q,
 			       paused ? ", for which it pauses" : ", which is usually lossless");
-		if (g->f)
-			g->f->confidence = paused ? RS_HIGH : RS_MEDIUM;
+		if (!g->f)
+			continue;
+		g->f->confidence = paused ? RS_HIGH : RS_MEDIUM;
+		g->f->states_failure = g->f->severity == RS_MINOR;
 	}
 }
 

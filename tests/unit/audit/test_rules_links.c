@@ -107,7 +107,8 @@ static void test_fec_differs_between_the_ends(void **state)
 
 static void test_codewords_beyond_correction(void **state)
 {
-	assert_int_equal(severity("L02", FACTS(OF("counter/fec_uncorrectable", "3"))), RS_MAJOR);
+	assert_int_equal(severity("L02", FACTS(OF("counter/fec_uncorrectable", "3"))), RS_MINOR);
+	assert_int_equal(severity("L02", FACTS(OF("counter/fec_uncorrectable", "300"))), RS_MAJOR);
 	assert_int_equal(verdict("L02", FACTS(OF("counter/fec_uncorrectable", "0"))), RS_PASS);
 	assert_int_equal(
 		verdict("L02", FACTS(OF("counter/fec_uncorrectable", "3"),
