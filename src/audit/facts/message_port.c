@@ -275,6 +275,20 @@ static const struct rs_message rows[] = {
 		.need_why = "what should be behind it",
 		.given = "message port-up",
 	},
+	/* a platform that never tells its FEC shows the same of all ports */
+	{
+		.key = "port-unlit",
+		.general = true,
+		.check = "A01",
+		.severity = RS_INFO,
+		.confidence = RS_MEDIUM,
+		.title = "a port has no FEC in force, beside others that have: it is down",
+		.why = "where nothing is plugged in that is right; where a host should be, its "
+		       "rail is missing",
+		.need = "show interfaces status",
+		.need_why = "whether the port is down",
+		.given = "message port-up",
+	},
 	{
 		.key = "port-wanted",
 		.general = true,

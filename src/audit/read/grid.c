@@ -189,7 +189,10 @@ static bool heading(struct rs_grid *g)
 		rs_grid_tell(g, "port-disabled");
 	else if (!strncmp(t, " is down", 8)) {
 		g->down = !rs_grid_aside(port);
-		rs_grid_tell(g, "port-down");
+		/* nothing is plugged in: only a description says that something should be */
+		if (!strcasestr(t, "not inserted)") && !strcasestr(t, "absent)") &&
+		    !strcasestr(t, "not present)"))
+			rs_grid_tell(g, "port-down");
 	} else if (!strncmp(t, " is up, line protocol is down", 29) && !rs_grid_aside(port))
 		rs_grid_tell(g, "port-protocol");
 	else if (!strncmp(t, " is up", 6))

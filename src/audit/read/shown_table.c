@@ -85,7 +85,7 @@ const struct rs_shown rs_shown_blocks[] = {
 	 "show interfaces fec status",
 	 {"Interface FEC Oper FEC Admin"},
 	 ROWS(TELL("^@ none rs$", "fec-differs"), TELL("^@ none fc$", "fec-differs"),
-	      TELL("^@ fc rs$", "fec-differs"), TELL("^@ N/A rs$", "port-down"),
+	      TELL("^@ fc rs$", "fec-differs"), TELL("^@ N/A rs$", "port-unlit"),
 	      TELL("^@ rs rs$", "port-up"))},
 	{"sonic-drops",
 	 "port/",

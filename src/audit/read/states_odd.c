@@ -28,7 +28,7 @@ static void kind_of(const char *path, char *out, size_t size)
 static bool counts(const char *value)
 {
 	static const char *const nothing[] = {"N/A", "n/a",  "unknown", "Unknown",
-					      "-",   "none", "[N/A"};
+					      "-",   "none", "[N/A",    "auto"};
 
 	for (unsigned i = 0; i < sizeof(nothing) / sizeof(*nothing); i++)
 		if (!strncmp(value, nothing[i], strlen(nothing[i])))
