@@ -246,6 +246,7 @@ static const struct rs_message rows[] = {
 			"medium "
 			"Memory",
 		.need_why = "how large it is inside the container",
+		.but = "memory segments", /* ipcs' heading */
 		.pattern =
 			P("shared memory segment", "failed to create shared memory file",
 			  "shared memory file*error", "/dev/shm*No space left",
