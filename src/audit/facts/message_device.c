@@ -224,6 +224,19 @@ static const struct rs_message rows[] = {
 			"exceeded transports/devices limit"),
 	},
 	{
+		/* Open MPI 4.0 to 4.1, btl/openib */
+		.key = "openib-left-out",
+		.check = "N15",
+		.severity = MIN,
+		.confidence = RS_MEDIUM,
+		.title = "Open MPI's openib leaves InfiniBand ports out, its default from 4.0 on",
+		.why = "it leaves them to UCX. Where the job does not use UCX, its messages go "
+		       "over TCP",
+		.need = "mpirun --mca pml ucx, which fails where UCX has no device",
+		.need_why = "which transport the job uses",
+		.pattern = P("infiniband ports on a device"),
+	},
+	{
 		/* libfabric (fi_getinfo): the provider answered, and lists nothing */
 		.key = "provider-empty",
 		.check = "N15",

@@ -307,6 +307,7 @@ static const struct rs_message rows[] = {
 		.severity = CRIT,
 		.confidence = RS_LOW,
 		.by_errno = true,
+		.but = "work item failed", /* a completion: its errno is an older call's */
 		.title = "an RDMA library reports a failed call",
 		.why = "the message names it; its errno says why",
 		.need = "dmesg | tail, at the time of the error",

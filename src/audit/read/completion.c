@@ -154,7 +154,7 @@ static bool of_completion(const char *line)
 		"ompletion",    "wc.status",    "wc_status",  "wc status",  "WC status",
 		"CQE",          "cqe ",         "CQ error",   "rror on CQ", "poll_cq",
 		"work request", "Work request", "bad wc",     "WC error",   "wc error",
-		"wc->status",   "comp->status", "snd status", "rcv status"};
+		"wc->status",   "comp->status", "snd status", "rcv status", "work item failed"};
 
 	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
 		if (strstr(line, signs[i]))
@@ -169,7 +169,7 @@ static int by_number(const char *line)
 					     "CQE error",     "wc error"};
 	int n = 0;
 
-	if (!strncmp(line, "Failed status ", 14))
+	if (!strncmp(line, "Failed status ", 14) || strstr(line, " Failed status "))
 		return number_behind(line, "status");
 	if (strstr(line, "with status ") && (n = number_behind(line, "status number")))
 		return n;

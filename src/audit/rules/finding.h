@@ -63,6 +63,7 @@ struct rs_finding {
 	const struct rs_fact *witness; /* the last fact that was looked up before it was made */
 	uint32_t alike;                /* findings that became this one; 0: it is one */
 	bool states_failure;           /* minor, and a text says that something failed */
+	bool told;                     /* a person's sentence alone says it */
 	bool suppressed;
 	const char *suppressed_why;
 	uint32_t order; /* of making */

@@ -150,6 +150,17 @@ static double cost(const struct rs_finding *f)
 	return priced > stands_for[f->severity] ? priced : stands_for[f->severity];
 }
 
+enum { NO_VOICE, PROGRAM, PERSON };
+
+/* Whose words a finding stands on. */
+static int voice(const struct rs_finding *f)
+{
+	if (!f->n_facts || !f->fact[0] ||
+	    (strcmp(f->fact[0]->subject, "message") && strcmp(f->fact[0]->subject, "said")))
+		return NO_VOICE;
+	return f->told ? PERSON : PROGRAM;
+}
+
 static int order(const void *x, const void *y)
 {
 	const struct rs_finding *a = *(struct rs_finding *const *)x;
@@ -170,6 +181,14 @@ static int order(const void *x, const void *y)
 	/* more that hangs on it: nearer to the root */
 	if (a->n_effects != b->n_effects)
 		return a->n_effects > b->n_effects ? -1 : 1;
+	/* what a check judged, then what a program says, then what a person says */
+	if (voice(a) != voice(b))
+		return voice(a) - voice(b);
+	/* what was said first is nearer to the cause than what followed */
+	if (voice(a) && strcmp(a->fact[0]->file, b->fact[0]->file))
+		return strcmp(a->fact[0]->file, b->fact[0]->file);
+	if (voice(a) && a->fact[0]->line != b->fact[0]->line)
+		return a->fact[0]->line < b->fact[0]->line ? -1 : 1;
 	if (strcmp(a->rule->id, b->rule->id))
 		return strcmp(a->rule->id, b->rule->id);
 	return a->order < b->order ? -1 : 1;

@@ -83,6 +83,7 @@ static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *
 		if (!f)
 			return;
 		f->confidence = RS_LOW;
+		f->told = rs_words_told(line->value);
 		rs_finding_subject(s->a, f, s->host, NULL);
 		rs_finding_why(s->a, f,
 			       "no table has these words: the check is the one that they point "
@@ -122,21 +123,21 @@ static bool asks_otherwise(const char *text)
 	return false;
 }
 
-static void hear(struct rs_audit *a, const char *host,
+/* told: a person's sentences; else what programs print. */
+static void hear(struct state *s, bool told, bool any,
 		 bool (*wanted)(const struct rs_rule *, void *), void *state)
 {
-	struct state s = {.a = a, .host = host};
-	uint32_t at = rs_facts_seek(a->facts, host, "said"), n = 0, from = at;
+	struct rs_audit *a = s->a;
+	const char *host = s->host;
+	uint32_t at = rs_facts_seek(a->facts, host, "said"), n = 0;
 	const struct rs_fact *said;
-	bool any;
 
-	if (!rs_facts_next(a->facts, &from, host, "said", "failure/"))
-		return;
-	any = rs_failed(a, NULL, host, RS_MAJOR);
 	while (n++ < FAILURES && (said = rs_facts_next(a->facts, &at, host, "said", "failure/"))) {
 		const struct rs_kind *k;
 		const struct rs_rule *r;
 
+		if (rs_words_told(said->value) != told)
+			continue;
 		k = rs_words_kind(said->value);
 		/* its own words say little: what printed it says more */
 		if (k ? k->weak : refused(said->value) || asks_otherwise(said->value)) {
@@ -151,15 +152,25 @@ static void hear(struct rs_audit *a, const char *host,
 			continue;
 		r = rs_rule_find(k->check);
 		if (!r || !wanted(r, state) ||
-		    (!s.of[rs_words_number(k)] && rs_failed(a, k->check, host, RS_MAJOR)))
+		    (!s->of[rs_words_number(k)] && rs_failed(a, k->check, host, RS_MAJOR)))
 			continue;
-		say(&s, r, k, said);
+		say(s, r, k, said);
 	}
 }
 
 void rs_stated_judge(struct rs_audit *a, bool (*wanted)(const struct rs_rule *, void *),
 		     void *state)
 {
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
-		hear(a, rs_facts_host(a->facts, i), wanted, state);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		struct state s = {.a = a, .host = rs_facts_host(a->facts, i)};
+		uint32_t at = rs_facts_seek(a->facts, s.host, "said");
+		bool any;
+
+		if (!rs_facts_next(a->facts, &at, s.host, "said", "failure/"))
+			continue;
+		any = rs_failed(a, NULL, s.host, RS_MAJOR);
+		/* a program knows better than a person what failed: its lines come first */
+		hear(&s, false, any, wanted, state);
+		hear(&s, true, any, wanted, state);
+	}
 }

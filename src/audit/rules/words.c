@@ -89,6 +89,16 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "H06",
+		.any = "eal",
+		.with = "~memory|~hugepage|~huge page|~virtual area|~memseg|~hugetlb|~socket "
+			"mem",
+		.but = "vfio|~iommu|~shared data",
+		.title = "DPDK got no memory for its huge pages",
+		.need = "grep -i huge /proc/meminfo; ls /dev/hugepages; the program's -m, "
+			"--socket-mem",
+	},
+	{
+		.check = "H06",
 		.any = "iobuf|~iobuf_|hugepage|hugepages|~huge page|~nr_hugepages|~hugetlb",
 		.title = "a line states a failure that names huge pages",
 		.need = "grep -i huge /proc/meminfo; cat /proc/cmdline",
@@ -241,10 +251,20 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "N12",
-		.any = "~cqe_req_sts|~cqe_resp_sts|~poll cq with|~poll send cq|~poll receive cq|"
+		.any = "~fi_cq_readerr|~cq error status|~work item failed|"
+		       "~cqe_req_sts|~cqe_resp_sts|~poll cq with|~poll send cq|~poll receive cq|"
 		       "~poll recv cq",
 		.title = "a line states a completion in error",
 		.need = "the same program's log of both ends; ethtool -S NETDEV",
+	},
+	{
+		.check = "N17",
+		.any = "~no route to host|ehostunreach|~connection refused|econnrefused",
+		.but = "~ibv_|~rdma_resolve|~rdma_connect|~rdmacm|~rdma_cm|~rdma cm|~cm event|"
+		       "~nvme|database|sql|~http|~lldpad|x11|dbus|~docker.sock",
+		.title = "a line states that a host is not reached by its address",
+		.peer = true,
+		.need = "ip route get PEER; ping PEER; the firewall, on each host",
 	},
 	{
 		.check = "N17",
@@ -280,7 +300,7 @@ static const struct rs_kind kinds[] = {
 	{
 		.check = "N16",
 		.any = "~regist",
-		.with = "memory|~vram|buffer|buffers|mem",
+		.with = "memory|~vram|buffer|buffers|mem|buf|bufs|heap|wq",
 		.title = "a line states that memory could not be registered",
 		.need = "lsmod | grep peermem; grep 'locked memory' /proc/PID/limits",
 	},
@@ -357,7 +377,8 @@ static const struct rs_kind kinds[] = {
 	{
 		.check = "N15",
 		.any = "~net_mlx|~mlx5_common|~mlx5_pci|~mlx5_net",
-		.with = "~probe|~verbs device|~list devices|~device context|~glue|~dependency",
+		.with = "~probe|~verbs device|~list devices|~device context|~glue|~dependency|"
+			"~load driver|~shared data|~global data|~attach|~sysfs|~query device",
 		.title = "DPDK's driver found no verbs device, or no library of rdma-core",
 		.need = "ls /sys/class/infiniband /dev/infiniband; lsmod | grep ib_uverbs; "
 			"ibv_devinfo, inside the container",
@@ -367,7 +388,8 @@ static const struct rs_kind kinds[] = {
 		.any = "rdma|ib|hca|hcas|infiniband|roce|~uverbs|rnic|nic|nics|efa|erdma|cxi|~"
 		       "libibverbs|"
 		       "~librdmacm",
-		.with = "~no |~not found|~not find|~cannot open|~to open|~cannot find|unavailable|"
+		.with = "~no |~not found|~not find|~to find|~not initialized|~cannot open|~to open|"
+			"~cannot find|unavailable|"
 			"~not available|~out of range|~can't open|~to "
 			"load|missing|~unsupported|~not supported|~not detect|"
 			"~no such device|~n't open|~query device|~device attr|~device list|"
@@ -389,8 +411,10 @@ static const struct rs_kind kinds[] = {
 		       "~mlx5dv|devx|uar|dct|dci|~ to rtr|~ to rts|~work request|~ib resource|"
 		       "~rdma resource|~completion channel|~completion "
 		       "queue|~completionqueue|~protection domain|~allocate pd|"
-		       "~alloc pd|~verbs context|~rdma context|~address handle|wqe|wqes|"
+		       "~alloc pd|~verbs context|~rdma context|~address handle|~address "
+		       "vector|wqe|wqes|"
 		       "~send queue|~recv queue|~receive queue|~post send|~post recv|~postsend|"
+		       "~to post rdma|~to post wr|~to post write|~to post read|~to post atomic|"
 		       "~async event|~async error event|"
 		       "~fi_endpoint|~fi_mr_|~fi_cq|~fi_enable|~fi_ep_",
 		.title = "a line states a failure of a verbs object",
@@ -654,7 +678,9 @@ static bool is_kernel(const char *low)
 	    (sscanf(p, "[%9u.%u]", &whole, &part) == 2 ||
 	     sscanf(p, "[ +%9u.%u]", &whole, &part) == 2 ||
 	     sscanf(p, "[ %9u.%u]", &whole, &part) == 2))
-		return !strstr(low, " ucx ") && !strstr(low, "nccl");
+		/* libraries print such a clock, too, and a level that the kernel has not */
+		return !strstr(low, " ucx ") && !strstr(low, "nccl") && !strstr(low, "[error]") &&
+		       !strstr(low, "[warning]");
 	return has_bdf(low) && has_one(low, DRIVERS);
 }
 
@@ -821,7 +847,10 @@ static void split(const char *text, char *out, size_t size)
 	size_t n = 0;
 
 	for (const char *p = text; *p && n + 2 < size; p++) {
-		if (p > text && isupper((unsigned char)*p) && islower((unsigned char)p[-1]))
+		/* "IBDevice": the last capital begins the word */
+		if (p > text && isupper((unsigned char)*p) &&
+		    (islower((unsigned char)p[-1]) ||
+		     (isupper((unsigned char)p[-1]) && islower((unsigned char)p[1]))))
 			out[n++] = ' ';
 		out[n++] = (char)tolower((unsigned char)*p);
 	}
@@ -831,6 +860,27 @@ static void split(const char *text, char *out, size_t size)
 static bool is_vague(const struct rs_kind *k)
 {
 	return !k || k == &other || (k->weak && !k->told);
+}
+
+/* Of a person's several sentences the one that states the failure names what failed. */
+static const struct rs_kind *kind_of_sentence(const char *low, enum rs_level level)
+{
+	char one[TEXT];
+
+	for (const char *p = low; *p;) {
+		size_t n = strcspn(p, ".?!;");
+		const struct rs_kind *k;
+
+		/* "net_ib.cc", "10.0.0.1": no end of a sentence */
+		while (p[n] && p[n + 1] && p[n + 1] != ' ')
+			n += 1 + strcspn(p + n + 1, ".?!;");
+		snprintf(one, sizeof(one), "%.*s", (int)n, p);
+		if (is_strong(one) && !is_vague(k = kind_in(one, level)))
+			return k;
+		p += n + (p[n] != '\0');
+		p += strspn(p, " ");
+	}
+	return NULL;
 }
 
 /* By what is said; where that tells little, by the words within its names, and by the file that
@@ -843,6 +893,8 @@ static const struct rs_kind *kind_of(const char *text, const char *low)
 
 	snprintf(bare, sizeof(bare), "%s", low);
 	unplace(bare);
+	if (is_told(bare) && (k = kind_of_sentence(bare, level)))
+		return k;
 	k = kind_in(bare, level);
 	if (!is_vague(k))
 		return k;
@@ -876,6 +928,14 @@ const struct rs_kind *rs_words_kind(const char *text)
 	    ((k->weak || !strcmp(k->check, "K02")) && rs_level_goes_on(low)))
 		return NULL;
 	return k;
+}
+
+bool rs_words_told(const char *text)
+{
+	char low[TEXT];
+
+	rs_word_lower(text, low, sizeof(low));
+	return is_told(low);
 }
 
 const struct rs_kind *rs_words_command(const char *command, const char *text)

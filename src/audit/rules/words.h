@@ -21,6 +21,9 @@ struct rs_kind {
 /* The kind of a line; NULL: its words tell nothing. */
 const struct rs_kind *rs_words_kind(const char *text);
 
+/* A person's sentence, no program's line. */
+bool rs_words_told(const char *text);
+
 /* The check of what a command said that its own words do not tell; NULL: none. */
 const struct rs_kind *rs_words_command(const char *command, const char *text);
 /* Of a kind, below RS_KINDS. */

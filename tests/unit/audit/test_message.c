@@ -229,6 +229,8 @@ static void test_a_status_by_number_name_words_and_syndrome(void **state)
 		  "x\n",
 		  "13");
 	status_is("ep.cpp:11: bad wc status 9 on qp 4\n", "9");
+	status_is("ib_read_bw Failed status 12\n", "12");
+	status_is("  what():  a work item failed: status 4 (Ib failure)\n", "4");
 	status_is("@ 1> rcv comp->status=5\n", "5");
 	status_is("@ 0> snd status=10 opcode=2 dst_node=1 dst_qp=0\n", "10");
 	/* success is no error */

@@ -159,6 +159,19 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"N18",
 		 "kern: app[9]: segfault at 7f79 ip 7f7c sp 7f7d error 4 in libnccl.so.2[7f+d3]\n"},
 		{"R02", "W0101 10:00:00.1 9 ctx.cpp:5] GID index 5 of ib4 is NULL GID, check it\n"},
+		{"H06", "EAL: could not reserve the memory of socket 1\n"},
+		{"N15", "mlx5_net: cannot map the shared data of the first process\n"},
+		{"N17",
+		 "E0101 10:00:00.1 9 na.cc:7] cq: retry of peer 4 failed: No route to host\n"},
+		{"N12", "# na_x(): fi_cq_readerr gave err: 5 for the send, failed\n"},
+		{"N12", "  what():  a work item failed: status 12 (Ib failure: no memory)\n"},
+		{"N15", "E0101 10:00:00.1 9 global.cpp:3] Fail to find one RDMA device of four\n"},
+		{"N15", "[2026-01-01 10:00:00 ERROR] IBDevice not initialized yet\n"},
+		{"N16", "/src/gda.cpp:9: error: cannot register the wq buf.\n"},
+		{"N16", "peer.cc:12: ERROR: failed to post RDMA write 7 of rank 3\n"},
+		/* a library's clock is no kernel's */
+		{"N18", "# [ 77.123456] mercury->cls: [error] x.c:9 hg_x() no such class\n"},
+		{"N15", "By default, infiniband ports on a device\nare not used by Open MPI.\n"},
 		{"P04",
 		 "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\n"
 		 "Device=0 CANNOT Access Peer Device=1\nDevice=1 CANNOT Access Peer Device=0\n"},
@@ -192,6 +205,10 @@ static void test_a_sentence_accuses_little(void **state)
 		{"N16", "# registering the memory region failed on a100\n"},
 		{"N17", "- the connection of rank 3 is refused when we use the bond and it is fine "
 			"without\n"},
+		/* the sentence that states the failure names what failed */
+		{"K02",
+		 "With nv_peermem and the driver all was fine and it ran. After a reboot the "
+		 "device plugin of the node is not working.\n"},
 	};
 
 	for (unsigned i = 0; i < sizeof(told) / sizeof(*told); i++) {
@@ -206,6 +223,22 @@ static void test_a_sentence_accuses_little(void **state)
 		assert_string_equal(id, told[i].check);
 		assert_int_equal(s, RS_MINOR);
 	}
+}
+
+/* A program knows better than a person what failed, and its first line better than its last. */
+static void test_what_was_said_first_by_a_program_comes_first(void **state)
+{
+	struct rs_audit *a =
+		judged("I run it over the sockets provider and it fails when it is "
+		       "loading, what is wrong?\n"
+		       "E0101 10:00:00.1 9 x.cc:7] the socket of peer 10.0.0.9 failed\n"
+		       "E0101 10:00:00.2 9 y.cc:9] the QP of rank 3 failed\n");
+	static const char *const order[] = {"N17", "N16", "N15"};
+
+	for (unsigned i = 0; i < 3; i++)
+		assert_string_equal(a->findings[i]->rule->id, order[i]);
+	assert_true(a->findings[2]->told);
+	rs_audit_destroy(a);
 }
 
 static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
@@ -337,6 +370,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_of_a_subject_lead_to_its_check),
 		cmocka_unit_test(test_a_sentence_accuses_little),
+		cmocka_unit_test(test_what_was_said_first_by_a_program_comes_first),
 		cmocka_unit_test(test_settings_columns_and_other_parts_accuse_nothing),
 		cmocka_unit_test(test_words_alone_are_minor),
 		cmocka_unit_test(test_a_known_message_is_said_once),
