@@ -190,7 +190,21 @@ static void barren(const struct rs_audit *a, FILE *out)
 	fputc('\n', out);
 }
 
-enum { TEXTS_SHOWN = 4 /* without -v */, LINES_SHOWN = 4 /* of one among others */ };
+enum {
+	TEXTS_SHOWN = 4, /* without -v */
+	LINES_SHOWN = 4, /* of one among others */
+	BLOCK_BYTES = 90
+};
+
+/* Bytes up to n that end with a whole character of UTF-8. */
+static int whole(const char *text, int n)
+{
+	if (strlen(text) <= (size_t)n)
+		return n;
+	while (n && ((unsigned char)text[n] & 0xC0) == 0x80)
+		n--;
+	return n;
+}
 
 /* What became of a text's lines: nothing is dropped without a word. */
 static void text(const struct rs_text_use *u, const struct rs_audit_view *v, FILE *out)
@@ -207,8 +221,8 @@ static void text(const struct rs_text_use *u, const struct rs_audit_view *v, FIL
 			     u->count[RS_LINE_STRANGE], u->n_blocks, u->n_blocks == 1 ? "" : "s",
 			     u->n_blocks > 1 && !v->verbose ? "; the first (all: -v):" : ":");
 	for (uint32_t i = 0; i < u->n_blocks && i < shown && i < RS_TEXT_BLOCKS; i++)
-		fprintf(out, "    %u-%u: %.90s\n", u->block[i].first, u->block[i].last,
-			u->block[i].text);
+		fprintf(out, "    %u-%u: %.*s\n", u->block[i].first, u->block[i].last,
+			whole(u->block[i].text, BLOCK_BYTES), u->block[i].text);
 }
 
 static void texts(const struct rs_audit *a, const struct rs_audit_view *v, FILE *out)

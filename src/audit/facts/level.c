@@ -237,3 +237,40 @@ bool rs_level_compares(const char *low)
 	       strstr(low, "slowdown is engaged") || strstr(low, "slowdown: active") ||
 	       strstr(low, " links down and ");
 }
+
+/* The next word; its length. */
+static const char *next_word(const char *p, size_t *n)
+{
+	p += strcspn(p, " ");
+	p += strspn(p, " ");
+	*n = strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789_-/");
+	return p;
+}
+
+bool rs_level_misses(const char *low)
+{
+	enum { WORDS = 6 };
+	static const char *const things[] = {
+		"device", "devices",  "interface", "interfaces",   "port", "ports", "adapter",
+		"nic",    "adapters", "nics",      "hca",          "hcas", "gpu",   "gpus",
+		"cards",  "provider", "providers", "accelerators", NULL};
+	static const char *const verbs[] = {"was", "were", "is", "are", "could", "be", NULL};
+	static const char *const there[] = {"detected", "found", "available", "visible", NULL};
+
+	for (const char *at = low; (at = strstr(at, "no ")); at++) {
+		const char *p = at;
+		bool thing = false;
+		size_t n;
+
+		if (at > low && isalnum((unsigned char)at[-1]))
+			continue;
+		for (unsigned i = 0; i < WORDS && *(p = next_word(p, &n)); i++) {
+			if (thing && rs_word_in(there, p, n))
+				return true;
+			if (thing && !rs_word_in(verbs, p, n))
+				break;
+			thing = thing || rs_word_in(things, p, n);
+		}
+	}
+	return false;
+}

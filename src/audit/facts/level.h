@@ -28,4 +28,8 @@ bool rs_level_tries_again(const char *line);
  * monitor? */
 bool rs_level_compares(const char *low);
 
+/* Does a line in lower case say that no device of a kind is there: "no interfaces were detected"?
+ */
+bool rs_level_misses(const char *low);
+
 #endif

@@ -105,15 +105,15 @@ static bool is_sentence(const char *low)
 static bool complains(const char *low)
 {
 	static const char *const words[] = {
-		"problem",         "issue",       "does not",       "doesn't",       "do not show",
-		"not show",        "missing",     "wrong",          "slow",          "why ",
-		"capped",          "downgraded",  "degraded",       "broken",        "not used",
-		"not use",         "instead of",  "incorrect",      "strange",       "half of",
-		"only get",        " bug",        "unstable",       "different for", "too low",
-		"drops",           "zero",        "fail",           "help me",       "not as good",
-		"error",           "back to tcp", "back to socket", "breaks ",       "crash",
-		"very low",        "downgrade",   "cannot",         "low bandwidth", "weird",
-		"silently degrade"};
+		"problem",      "issue",       "does not",       "doesn't",       "do not show",
+		"not show",     "missing",     "wrong",          "slow",          "why ",
+		"capped",       "downgraded",  "degraded",       "broken",        "not used",
+		"not use",      "instead of",  "incorrect",      "strange",       "half of",
+		"only get",     " bug",        "unstable",       "different for", "too low",
+		"drops",        "zero",        "fail",           "help me",       "not as good",
+		"error",        "back to tcp", "back to socket", "breaks ",       "crash",
+		"very low",     "downgrade",   "cannot",         "low bandwidth", "weird",
+		"silently deg", "dropping ",   "not the same",   "not identical"};
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
 		for (const char *at = low; (at = strstr(at, words[i])); at++)
@@ -502,7 +502,7 @@ bool rs_states_failure(const char *text)
 		return true;
 	if (level != RS_LEVEL_ERROR && goes_on(low))
 		return false;
-	if (rs_level_compares(low))
+	if (rs_level_compares(low) || (level != RS_LEVEL_INFO && rs_level_misses(low)))
 		return true;
 	/* "Invalid CPU range" is how a tool begins; a person does not */
 	if ((!strncmp(low, "invalid ", 8) || !strncmp(low, "error to ", 9)) && !is_sentence(low))

@@ -102,9 +102,24 @@ static void join(struct rs_finding *cause, struct rs_finding *effect)
 		cause->effect[cause->n_effects++] = effect;
 }
 
-/* What words alone point at does not push down what a row of its own names. */
+enum { NO_VOICE, PROGRAM, PERSON };
+
+/* Whose words a finding stands on. */
+static int voice(const struct rs_finding *f)
+{
+	if (!f->n_facts || !f->fact[0] ||
+	    (strcmp(f->fact[0]->subject, "message") && strcmp(f->fact[0]->subject, "said")))
+		return NO_VOICE;
+	return f->told ? PERSON : PROGRAM;
+}
+
+/* What words alone point at does not push down what a row of its own names, nor what is minor what
+ * a program is sure of. */
 static bool as_sure(const struct rs_finding *cause, const struct rs_finding *effect)
 {
+	if (cause->severity == RS_MINOR && effect->severity >= RS_MAJOR &&
+	    effect->confidence == RS_HIGH && voice(effect) == PROGRAM)
+		return false;
 	return cause->confidence != RS_LOW || effect->confidence != RS_HIGH;
 }
 
@@ -148,17 +163,6 @@ static double cost(const struct rs_finding *f)
 	double priced = f->price.priced ? -f->price.low : 0;
 
 	return priced > stands_for[f->severity] ? priced : stands_for[f->severity];
-}
-
-enum { NO_VOICE, PROGRAM, PERSON };
-
-/* Whose words a finding stands on. */
-static int voice(const struct rs_finding *f)
-{
-	if (!f->n_facts || !f->fact[0] ||
-	    (strcmp(f->fact[0]->subject, "message") && strcmp(f->fact[0]->subject, "said")))
-		return NO_VOICE;
-	return f->told ? PERSON : PROGRAM;
 }
 
 static int order(const void *x, const void *y)

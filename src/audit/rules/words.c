@@ -31,6 +31,11 @@ enum {
 /* Words that only the kernel's lines begin with. */
 #define ULPS_ALONE "~lnet: |~lneterror: |~lustreerror: |~rdma_rxe:|~rpcrdma:"
 
+/* A person compares hosts. */
+#define DIFFER                                                                                  \
+	"~different between|~differ between|~differs between|~different on the|~differ on the|" \
+	"~not the same on|~not identical|~different for the two|~mismatch between"
+
 static const struct rs_kind kinds[] = {
 	{
 		.check = "P14",
@@ -192,6 +197,48 @@ static const struct rs_kind kinds[] = {
 		.need = "show_gids, on both hosts",
 	},
 	{
+		.check = "X02",
+		.any = DIFFER,
+		.with = "mtu|~active_mtu",
+		.title = "a sentence states that hosts have another MTU each",
+		.told = true,
+		.need = "ip -br link; ibv_devinfo | grep active_mtu, on each host",
+	},
+	{
+		.check = "X05",
+		.any = DIFFER,
+		.with = "firmware|driver|drivers|version|versions|kernel|kernels|ofed|release",
+		.title = "a sentence states that hosts have another release each",
+		.told = true,
+		.need = "ofed_info -s; ethtool -i NETDEV; uname -r, on each host",
+	},
+	{
+		.check = "X03",
+		.any = DIFFER,
+		.with = "pfc|dscp|qos|ecn|trust",
+		.title = "a sentence states that hosts have another QoS each",
+		.told = true,
+		.need = "mlnx_qos -i NETDEV, on each host",
+	},
+	{
+		.check = "X07",
+		.any = DIFFER,
+		.with = "topology|topologies|nic|nics|hca|hcas|gpu|gpus|numa|wiring",
+		.title = "a sentence states that hosts are built another way each",
+		.told = true,
+		.need = "nvidia-smi topo -m; ibdev2netdev, on each host",
+	},
+	{
+		.check = "R07",
+		.any = "~flow control|pfc",
+		.with = "~not having|~without|~missing|~not enabled|~lack|~disabled|~no proper|"
+			"~misconfigur|~not configured|~improper",
+		.title = "a sentence states that the network has no flow control where RoCE needs "
+			 "it",
+		.told = true,
+		.need = "mlnx_qos -i NETDEV, on the hosts; the switch's PFC, port by port",
+	},
+	{
 		.check = "R03",
 		.any = "mtu|mtus|~active_mtu|~path_mtu",
 		.with = "~mismatch|~differ|invalid|~exceed|~too large|~not match|~larger|~smaller|"
@@ -228,6 +275,13 @@ static const struct rs_kind kinds[] = {
 		       "~cni_args",
 		.title = "a line states that a pod's network could not be attached",
 		.need = "kubectl describe pod POD; kubectl get net-attach-def -A",
+	},
+	{
+		.check = "K03",
+		.any = "~vfio",
+		.with = "~hotplug|~hot plug|containerd|sandbox|~kata|~add device|~attach",
+		.title = "a line states that a device could not be given to a pod's machine",
+		.need = "kubectl describe pod POD; dmesg | grep -i vfio, on the node",
 	},
 	{
 		.check = "K02",
@@ -354,7 +408,8 @@ static const struct rs_kind kinds[] = {
 	{
 		.check = "H09",
 		.any = "interfaces|ports|port|linkup|hcas|hca|nics|nic|~infiniband|~ib link|~roce",
-		.with = "~expected|~missing",
+		.with = "~expected|~missing|~interfaces were detected|~interfaces "
+			"detected|~interfaces found|~interfaces were found",
 		.but = "~width|~speed|~rate|~x16|~firmware|~version|~error",
 		.title = "a check of the machine's health counts fewer ports than there should be",
 		.need = "ibstat, or rdma link; lspci | grep -i -E 'mellanox|broadcom'",
@@ -392,7 +447,8 @@ static const struct rs_kind kinds[] = {
 			"~cannot find|unavailable|"
 			"~not available|~out of range|~can't open|~to "
 			"load|missing|~unsupported|~not supported|~not detect|"
-			"~no such device|~n't open|~query device|~device attr|~device list|"
+			"~no such device|~n't open|~n't stat|~query device|~device attr|~device "
+			"list|"
 			"~devices list|~abi version|~open_device",
 		.but = "~route|~entity",
 		.title = "a line states that an RDMA device or its library is missing",
@@ -476,7 +532,8 @@ static const struct rs_kind kinds[] = {
 		.check = "N17",
 		.any = "socket|sockets|connect|connected|connecting|connection|listen|tcp|"
 		       "~bind to|~bind address|~bind port|~bind()|~binding to|~bind failed|"
-		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|metadata|"
+		       "~tcpstore|hostname|hostnames|rendezvous|bootstrap|etcd|~metadata "
+		       "server|~metadata_server|~metadata service|"
 		       "handshake|~heartbeat|~rpc agent|~incoming request|~interface|~ip "
 		       "address|subnet|~communicate|~communication|~store_based|~getaddrinfo|~kv "
 		       "store",
@@ -721,7 +778,7 @@ static bool is_told(const char *low)
 /* The line's own words say that something failed: not a setting's name, a column or a counter. */
 static bool is_strong(const char *low)
 {
-	return !strncmp(low, "error ", 6) || rs_level_compares(low) ||
+	return !strncmp(low, "error ", 6) || rs_level_compares(low) || rs_level_misses(low) ||
 	       has_one(low,
 		       "~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
 		       "nccl warn|fatal|"
@@ -734,7 +791,8 @@ static bool is_strong(const char *low)
 		       "~connection reset|~not responding|unhealthy|lost|~error code|"
 		       "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
 		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-		       "~out of range|~incompatib|~unbound variable|sigsegv|sigbus|sigabrt|~caught "
+		       "~out of range|~unsupported|~incompatib|~unbound "
+		       "variable|sigsegv|sigbus|sigabrt|~caught "
 		       "signal|~cm_event_connect_error|~cm_event_device_removal|~terminate "
 		       "called|~what():|~error (|~error!|~coredump|~core "
 		       "dump|~errors in |~error "

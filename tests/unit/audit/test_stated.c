@@ -169,6 +169,11 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"N15", "[2026-01-01 10:00:00 ERROR] IBDevice not initialized yet\n"},
 		{"N16", "/src/gda.cpp:9: error: cannot register the wq buf.\n"},
 		{"N16", "peer.cc:12: ERROR: failed to post RDMA write 7 of rank 3\n"},
+		{"H09", "card4: no network interfaces were detected\n"},
+		{"K03",
+		 "containerd: level=error msg=\"failed to hotplug the VFIO device of n3\"\n"},
+		{"N15", "libibverbs: Warning: couldn't stat the device of mlx5_9\n"},
+		{"N18", "[09:35:53] src/van.cc:9: unsupported kind of van: 4\n"},
 		/* a library's clock is no kernel's */
 		{"N18", "# [ 77.123456] mercury->cls: [error] x.c:9 hg_x() no such class\n"},
 		{"N15", "By default, infiniband ports on a device\nare not used by Open MPI.\n"},
@@ -205,6 +210,13 @@ static void test_a_sentence_accuses_little(void **state)
 		{"N16", "# registering the memory region failed on a100\n"},
 		{"N17", "- the connection of rank 3 is refused when we use the bond and it is fine "
 			"without\n"},
+		{"X02", "My two nodes hang and I found that the MTU is different between them.\n"},
+		{"X05",
+		 "It fails, and the firmware of the NIC differs between both of the nodes.\n"},
+		{"X07",
+		 "It hangs when the NIC names are not the same on the two nodes, is that why?\n"},
+		{"R07", "This is typical of a network that is without flow control and is dropping "
+			"packets.\n"},
 		/* the sentence that states the failure names what failed */
 		{"K02",
 		 "With nv_peermem and the driver all was fine and it ran. After a reboot the "
@@ -241,6 +253,18 @@ static void test_what_was_said_first_by_a_program_comes_first(void **state)
 	rs_audit_destroy(a);
 }
 
+/* What is minor by itself is no cause of what a program is sure of. */
+static void test_a_minor_finding_explains_no_sure_one(void **state)
+{
+	struct rs_audit *a = judged("$ rdma link\n"
+				    "link bnxt_re4/1 state ACTIVE physical_state LINK_UP\n"
+				    "$ ibv_devinfo\nNo IB devices found\n");
+
+	assert_string_equal(a->findings[0]->rule->id, "N15");
+	assert_null(a->findings[0]->cause);
+	rs_audit_destroy(a);
+}
+
 static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 {
 	static const char *const lines[] = {
@@ -273,6 +297,7 @@ static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 		"E0000 00:00:17.123456    1234 cuda_dnn.cc:83] Unable to register a factory: one "
 		"has already been registered\n",
 		"If you see errors of incompatible models, use another release.\n",
+		"check of ports: no errors were detected\n",
 		"n1:1:1 [0] NCCL INFO NET/Plugin: could not find libnccl-net-x.so for the QP\n",
 		"[ 5.200000] mlx5_core 0000:3b:00.0 eth0: Disabling LRO, not supported here\n",
 		"[ 5.200000] ice 0000:3b:00.0 eth0: Changing Rx descriptor count from 1 to 2\n",
@@ -371,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_words_of_a_subject_lead_to_its_check),
 		cmocka_unit_test(test_a_sentence_accuses_little),
 		cmocka_unit_test(test_what_was_said_first_by_a_program_comes_first),
+		cmocka_unit_test(test_a_minor_finding_explains_no_sure_one),
 		cmocka_unit_test(test_settings_columns_and_other_parts_accuse_nothing),
 		cmocka_unit_test(test_words_alone_are_minor),
 		cmocka_unit_test(test_a_known_message_is_said_once),
