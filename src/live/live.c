@@ -209,6 +209,7 @@ static int make_nic(struct rs_live *l, struct rs_error *e)
 		.min_rto = rs_live_tuning.min_rto,
 		.rto_late = rs_live_tuning.rto_late,
 		.rto_grace = rs_live_tuning.rto_grace,
+		.rnr_grace = rs_live_tuning.rnr_grace,
 		.probe = rs_live_tuning.probe,
 		.copy_payload = true,
 		.tell_credits = true,

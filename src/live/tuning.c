@@ -60,6 +60,7 @@ const struct rs_live_tuning rs_live_tuning = {
 	.tos_in_a_row = 16,
 	.rto_late = RS_MS,
 	.rto_grace = 50 * RS_MS,
+	.rnr_grace = 655 * RS_MS,
 	.probe = 500 * RS_US,
 	.min_rto = 250 * RS_MS,
 	.selective = {.in_flight = 512,

@@ -173,6 +173,12 @@ struct rs_live_tuning {
 	 * slices of 3 ms, twice. There x/2 sends 1.6 % more packets again and takes 1 % longer, 2x
 	 * takes 1.5 % less. property_window holds that it is enough. */
 	rs_time rto_late, rto_grace;
+	/* So long is a receiver that is not ready asked again: rs_nic_config.rnr_grace. As long as
+	 * one wait of a connection by Linux's rdma_cm (its min_rnr_timer is 0: 655 ms, cm.c), where
+	 * ours waits 0.64 ms, as a process that shares a core is late by turns of it. Without it
+	 * five tries were over in 3 ms, and pyverbs' test_rdmacm_async_traffic_external_qp failed
+	 * now and then beside four busy processes. */
+	rs_time rnr_grace;
 	/* The least ACK timeout, whatever a program asks: a process that does not run for a while
 	 * is no lost packet. IBTA §9.9.2.1.1 lets a timeout of 67 ms (perftest's) come up to four
 	 * times as late. In property_window's worlds, which lose packets, x/2 takes 16 % less time

@@ -53,8 +53,8 @@ static int check_config(const struct rs_nic_config *c, struct rs_error *e)
 				    RS_SELECTIVE_MAX);
 	if (c->line_rate <= 0 || c->cnp_tc >= RS_CLASSES || c->ack_tc >= RS_CLASSES ||
 	    c->ack_delay < 0 || c->min_rto < 0 || c->pace_late < 0 || c->qp_rate < 0 ||
-	    c->rtt_rate < 0 || c->rto_late < 0 || c->rto_grace < 0 || c->probe < 0 ||
-	    c->qp_message_time < 0)
+	    c->rtt_rate < 0 || c->rto_late < 0 || c->rto_grace < 0 || c->rnr_grace < 0 ||
+	    c->probe < 0 || c->qp_message_time < 0)
 		return rs_error_set(e, -EINVAL, "a rate, class or time is out of range");
 	return check_cc(c, e);
 }

@@ -110,6 +110,9 @@ struct rs_nic_config {
 	 * again only if it is found later than that: the owner did not run, and the ACKs that came
 	 * meanwhile are yet to be read. rto_grace 0: never */
 	rs_time rto_late, rto_grace;
+	/* A receiver that is not ready is asked again for so long, also when rnr_retry (1 to 6) is
+	 * used up sooner: its owner may have to wait for a core. 0: not */
+	rs_time rnr_grace;
 	/* Go-back-N of RC: what is not answered so long after two round trips is asked about,
 	 * before its timeout (probe.c). 0: never */
 	rs_time probe;

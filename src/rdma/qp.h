@@ -170,16 +170,18 @@ struct rs_qp_cold {
 	struct rs_resource *resources;
 	rs_time last_cnp;
 	const struct rs_qp_more *more;
-	uint32_t windows; /* of type 2, bound to it: the first's entry + 1; 0: none */
+	uint32_t windows;   /* of type 2, bound to it: the first's entry + 1; 0: none */
+	uint32_t rnr_since; /* the first RNR NAK of what is to be sent again, in 2^20 ps */
 	uint8_t resource_head;
 	uint8_t timeout, retry_cnt, rnr_retry;
 	uint8_t max_rd_atomic;
-	uint8_t cc_given;  /* rs_qp_init.cc */
-	uint8_t again_for; /* enum rs_again, of the latest going back */
-	uint8_t credit;    /* rnr_retry 0: what is done without credits (requester.c) */
-	bool told;         /* the peer tells of credits unasked */
-	bool heard; /* rnr_retry 0: an ACK came, which tells of credits, or that none are told */
-	bool told_none; /* the last AETH told of no receive */
+	uint8_t cc_given;      /* rs_qp_init.cc */
+	uint8_t again_for : 4; /* enum rs_again, of the latest going back */
+	uint8_t credit : 4;    /* rnr_retry 0: what is done without credits (requester.c) */
+	bool told : 1;         /* the peer tells of credits unasked */
+	bool heard : 1; /* rnr_retry 0: an ACK came, which tells of credits, or that none are told
+			 */
+	bool told_none : 1; /* the last AETH told of no receive */
 };
 
 _Static_assert(sizeof(struct rs_qp_cold) == 128, "two cache lines");

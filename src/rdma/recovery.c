@@ -51,15 +51,32 @@ bool rs_recover_go_back(struct rs_nic *nic, struct rs_qp *qp, bool timeout, rs_t
 	return true;
 }
 
+static uint32_t rnr_clock(rs_time t)
+{
+	return (uint32_t)(t >> 20);
+}
+
+/* A process that has to wait for a core posts no receive meanwhile. Who asks for no retry at all
+ * is given none. */
+static bool rnr_in_grace(const struct rs_nic *nic, const struct rs_qp *qp, rs_time now)
+{
+	uint32_t since = rnr_clock(now) - qp->cold->rnr_since;
+
+	return qp->cold->rnr_retry && since < rnr_clock(nic->c.rnr_grace);
+}
+
 void rs_recover_rnr(struct rs_nic *nic, struct rs_qp *qp, uint8_t timer, rs_time now)
 {
 	if (qp->next_psn == qp->una_psn || (qp->flags & RS_QF_RNR_WAIT))
 		return; /* a copy of one that already made the QP go back */
-	if (qp->cold->rnr_retry < 7 && qp->rnr_tries >= qp->cold->rnr_retry) {
+	if (!qp->rnr_tries)
+		qp->cold->rnr_since = rnr_clock(now);
+	if (qp->cold->rnr_retry < 7 && qp->rnr_tries >= qp->cold->rnr_retry &&
+	    !rnr_in_grace(nic, qp, now)) {
 		rs_qp_fail(nic, qp, RS_WC_RNR_RETRY_EXC_ERR);
 		return;
 	}
-	if (qp->cold->rnr_retry < 7)
+	if (qp->rnr_tries < qp->cold->rnr_retry && qp->cold->rnr_retry < 7)
 		qp->rnr_tries++;
 	qp->cold->again_for = RS_AGAIN_RNR;
 	rs_recovery_of(qp)->rewind(qp);

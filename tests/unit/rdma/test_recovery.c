@@ -336,6 +336,72 @@ static void test_rnr_retries_run_out(void **state)
 	pair_end(&t);
 }
 
+/* Asked again for as long as the grace, though the two tries are over after 1.3 ms; for less than
+ * one wait more. */
+static void test_a_receiver_is_asked_again_in_its_grace(void **state)
+{
+	const rs_time grace = 20 * RS_MS;
+	struct pair t;
+	rs_time since = RS_NEVER;
+	unsigned naks = 0;
+
+	pair_begin(&t);
+	t.config.rnr_grace = grace;
+	pair_connect(&t);
+	pair_post(&t, RS_WR_SEND, 64);
+	while (rs_qp_get_state(t.qps[0]) == RS_QPS_RTS) {
+		pair_rx(&t, 1, pair_tx(&t, 0));
+		pair_rx(&t, 0, pair_tx(&t, 1));
+		if (!naks++)
+			since = t.now;
+		if (rs_qp_get_state(t.qps[0]) == RS_QPS_RTS)
+			pair_expire(&t, 0);
+	}
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_RNR_RETRY_EXC_ERR);
+	assert_in_range(t.now - since, grace - RS_MS / 100, grace + rs_rnr_timer[12]);
+	assert_in_range(naks, grace / rs_rnr_timer[12], grace / rs_rnr_timer[12] + 2);
+	pair_end(&t);
+}
+
+/* What it does in time counts: its grace begins anew with each message. */
+static void test_each_message_has_its_own_grace(void **state)
+{
+	struct pair t;
+
+	pair_begin(&t);
+	t.config.rnr_grace = 2 * RS_MS;
+	pair_connect(&t);
+	for (int i = 0; i < 4; i++) {
+		pair_post(&t, RS_WR_SEND, 64);
+		for (int k = 0; k < 3; k++) {
+			pair_rx(&t, 1, pair_tx(&t, 0));
+			pair_rx(&t, 0, pair_tx(&t, 1));
+			assert_int_equal(rs_qp_get_state(t.qps[0]), RS_QPS_RTS);
+			pair_expire(&t, 0);
+		}
+		pair_receive(&t, 64);
+		pair_settle(&t);
+		assert_int_equal(pair_poll(&t, 0).status, RS_WC_SUCCESS);
+	}
+	pair_end(&t);
+}
+
+/* rnr_retry 0 asks for no try, and gets none. */
+static void test_without_retries_there_is_no_grace(void **state)
+{
+	struct pair t;
+
+	pair_begin(&t);
+	t.config.rnr_grace = 20 * RS_MS;
+	t.attr.rnr_retry = 0;
+	pair_connect(&t);
+	pair_post(&t, RS_WR_SEND, 64);
+	pair_rx(&t, 1, pair_tx(&t, 0));
+	pair_rx(&t, 0, pair_tx(&t, 1));
+	assert_int_equal(pair_poll(&t, 0).status, RS_WC_RNR_RETRY_EXC_ERR);
+	pair_end(&t);
+}
+
 static void test_ack_past_an_unanswered_read_is_an_implied_nak(void **state)
 {
 	struct pair t;
@@ -456,6 +522,9 @@ int main(void)
 		cmocka_unit_test(test_retries_run_out),
 		cmocka_unit_test(test_progress_resets_the_retry_count),
 		cmocka_unit_test(test_rnr_retries_run_out),
+		cmocka_unit_test(test_a_receiver_is_asked_again_in_its_grace),
+		cmocka_unit_test(test_each_message_has_its_own_grace),
+		cmocka_unit_test(test_without_retries_there_is_no_grace),
 		cmocka_unit_test(test_ack_past_an_unanswered_read_is_an_implied_nak),
 		cmocka_unit_test(test_reads_outstanding_are_bounded),
 		cmocka_unit_test(test_fence_waits_for_reads),
