@@ -30,12 +30,12 @@ enum {
 	RS_CM_INBOX = 1024,      /* datagrams that wait for the thread; more are lost */
 	RS_CM_BACKLOG = 1024,
 	RS_CM_ACK_TIMEOUT = 15, /* 134 ms: of the transport, unless an option says otherwise */
+	RS_CM_ACK_DELAY = 15,   /* 134 ms: that the peer is told of, as rdma_rxe tells */
 	RS_CM_MIN_RNR = 12,     /* 0.64 ms */
 	/* Between looks at whether the process at the other end is there, where it is of this host.
 	 * By judgement. */
 	RS_CM_LOOK_MS = 500,
-	RS_CM_TIMEWAIT_MS = 268, /* twice the acknowledgement timeout, as Linux */
-	RS_CM_GHOSTS = 1024,     /* destroyed identifiers that still say goodbye, or no */
+	RS_CM_GHOSTS = 1024, /* destroyed identifiers that still say goodbye, or no */
 	RS_CM_REFUSED_MS = 3 * RS_CM_RETRY_MAX_MS, /* so long is what was refused remembered */
 };
 
@@ -85,6 +85,7 @@ struct rs_cm_id {
 	struct rs_cm_dev *dev, *port_dev; /* port_dev: whose slot holds the port */
 	enum rs_cm_state state;
 	bool sync, own_channel, bound, passive, ghost;
+	bool left;           /* by its peer; this side's application has not disconnected */
 	unsigned how;        /* enum rs_cm_how, as it was bound */
 	bool shared;         /* options: RDMA_OPTION_ID_REUSEADDR */
 	signed char af_only; /* RDMA_OPTION_ID_AFONLY; -1: not set */
@@ -170,6 +171,8 @@ int rs_cm_send_rep(struct rs_cm_id *id, const void *data, unsigned n);
 int rs_cm_send_rtu(struct rs_cm_id *id);
 int rs_cm_send_rej(struct rs_cm_id *id, unsigned reason, const void *data, unsigned n);
 int rs_cm_send_dreq(struct rs_cm_id *id);
+/* The application disconnects, or takes leave of a peer that has: then TimeWait begins. */
+int rs_cm_part(struct rs_cm_id *id);
 int rs_cm_send_sidr_rep(struct rs_cm_id *id, unsigned status, const void *data, unsigned n);
 
 /* qp.c */

@@ -544,8 +544,8 @@ RS_EXPORT int rdma_disconnect(struct rdma_cm_id *base)
 		err = EINVAL;
 	if (!err && base->qp)
 		err = rs_cm_qp_to(id, IBV_QPS_ERR);
-	if (!err && (id->state == RS_CM_ESTABLISHED || id->state == RS_CM_REP_SENT))
-		err = -rs_cm_send_dreq(id);
+	if (!err)
+		err = -rs_cm_part(id);
 	/* Already over: its event is in the queue, or was taken. */
 	wait = !err && id->state == RS_CM_DREQ_SENT;
 	pthread_mutex_unlock(&rs_cm_lock);

@@ -193,7 +193,7 @@ int rs_cm_send_rep(struct rs_cm_id *id, const void *data, unsigned n)
 			      .psn = id->psn,
 			      .responder_resources = id->responder_resources,
 			      .initiator_depth = id->initiator_depth,
-			      .ack_delay = 15,
+			      .ack_delay = RS_CM_ACK_DELAY,
 			      .rnr_retry = id->rnr_retry,
 			      .srq = id->srq,
 			      .guid = be64toh(ibv_get_device_guid(id->dev->verbs->device))};
@@ -202,13 +202,48 @@ int rs_cm_send_rep(struct rs_cm_id *id, const void *data, unsigned n)
 	return send_msg(id, &m, data, n, true);
 }
 
-/* Over. After TimeWait nothing of the connection is under way any more: its QP may be used anew. */
+/* Two ways through the network and the peer's delay, as Linux counts them (cm_ack_timeout in cm.c):
+ * then nothing of the connection is under way any more, and its QP may be used anew. The
+ * acknowledgement timeout stands for the two ways, as in cma_resolve_iboe_route. */
+static int64_t timewait_ms(const struct rs_cm_id *id)
+{
+	const int64_t unit_ns = 4096;
+
+	return ((unit_ns << id->ack_timeout) + (unit_ns << RS_CM_ACK_DELAY)) / 1000000;
+}
+
+static void enter_timewait(struct rs_cm_id *id)
+{
+	id->left = false;
+	id->due_ms = id->ghost ? 0 : rs_cm_now_ms() + timewait_ms(id);
+	rs_cm_wake();
+}
+
+/*
+ * Over. On Linux TimeWait begins when a DREP comes, or none does to the last DREQ, or when one is
+ * sent, and that is when the application disconnects, too (cm_drep_handler, cm_process_send_error,
+ * ib_send_cm_drep in cm.c). One that leaves a parted peer alone is never told of TimeWait's end,
+ * and some know no such event. Ours answers a DREQ at once, and tells as if it had waited.
+ */
 static void post_disconnected(struct rs_cm_id *id)
 {
+	bool parted = id->state == RS_CM_DREQ_SENT;
+
 	id->state = RS_CM_CLOSED;
-	id->due_ms = id->ghost ? 0 : rs_cm_now_ms() + RS_CM_TIMEWAIT_MS;
+	id->due_ms = 0;
+	id->left = !parted;
 	rs_cm_post(id, RDMA_CM_EVENT_DISCONNECTED, 0);
-	rs_cm_wake();
+	if (parted)
+		enter_timewait(id);
+}
+
+int rs_cm_part(struct rs_cm_id *id)
+{
+	if (id->state == RS_CM_ESTABLISHED || id->state == RS_CM_REP_SENT)
+		return rs_cm_send_dreq(id);
+	if (id->state == RS_CM_CLOSED && id->left)
+		enter_timewait(id);
+	return 0;
 }
 
 /* Whose questions a kernel refused, of all connections of the device. */

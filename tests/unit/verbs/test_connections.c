@@ -21,6 +21,8 @@ enum {
 	LATEST_MS = 120 * 1000,
 	HELD = 64, /* datagrams that a stopped process's socket holds */
 	NEVER = -1,
+	LEAST_ACK_TIMEOUT = 13,
+	ACK_TIMEOUTS = 5,
 };
 
 /* What the application of one side does next, and what it was told. */
@@ -29,7 +31,9 @@ struct conn {
 	struct conn *next;
 	int64_t act_ms;
 	enum { REST, CONNECT, ACCEPT, REJECT, DISCONNECT } act;
-	unsigned requested, established, disconnected, refused, unreachable;
+	unsigned requested, established, disconnected, refused, unreachable, timewaits;
+	bool parted;     /* the application has disconnected */
+	int64_t over_ms; /* and its peer knows: TimeWait begins */
 };
 
 static struct world {
@@ -145,6 +149,14 @@ static void later(struct conn *c, int act, int64_t ms)
 	c->act_ms = now + ms;
 }
 
+/* By the timeout of who connects, 2^13 to 2^17 times 4.096 us, and 134 ms for the peer's delay. */
+static int64_t timewait_ms(const struct conn *c)
+{
+	static const int64_t ms[ACK_TIMEOUTS] = {167, 201, 268, 402, 671};
+
+	return ms[c->id.ack_timeout - LEAST_ACK_TIMEOUT];
+}
+
 /* The application hears, and decides what to do and when. */
 struct rs_cm_event *rs_cm_post(struct rs_cm_id *id, enum rdma_cm_event_type type, int status)
 {
@@ -170,6 +182,10 @@ struct rs_cm_event *rs_cm_post(struct rs_cm_id *id, enum rdma_cm_event_type type
 			later(c, DISCONNECT, draw(200));
 	} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
 		c->disconnected++;
+		c->over_ms = now;
+	} else if (type == RDMA_CM_EVENT_TIMEWAIT_EXIT) {
+		c->timewaits++;
+		assert_int_equal(now - c->over_ms, timewait_ms(c));
 	} else if (type == RDMA_CM_EVENT_REJECTED) {
 		c->refused++;
 	} else if (type == RDMA_CM_EVENT_UNREACHABLE) {
@@ -280,10 +296,19 @@ static void act(struct conn *c)
 			later(c, DISCONNECT, draw(100));
 	} else if (what == REJECT && c->id.state == RS_CM_REQ_RCVD) {
 		rs_cm_send_rej(&c->id, RS_REJ_CONSUMER, NULL, 0);
-	} else if (what == DISCONNECT &&
-		   (c->id.state == RS_CM_ESTABLISHED || c->id.state == RS_CM_REP_SENT)) {
-		rs_cm_send_dreq(&c->id);
+	} else if (what == DISCONNECT) { /* or its peer did, and it takes leave */
+		if (c->disconnected && !c->parted)
+			c->over_ms = now;
+		c->parted |= c->id.state == RS_CM_ESTABLISHED || c->id.state == RS_CM_REP_SENT ||
+			     c->disconnected;
+		assert_int_equal(rs_cm_part(&c->id), 0);
 	}
+}
+
+/* The end of TimeWait is told once, and only to an application that has disconnected. */
+static void check_timewait(const struct conn *c)
+{
+	assert_int_equal(c->timewaits, c->parted && c->disconnected);
 }
 
 /* Everything of this millisecond. False: nothing will happen any more. */
@@ -340,6 +365,7 @@ static void begin(uint64_t seed, unsigned connections, unsigned spread_ms)
 
 		id->dev = &here->dev;
 		id->local_id = rs_cm_new_number(here->dev.slot);
+		id->ack_timeout = (uint8_t)(LEAST_ACK_TIMEOUT + connections % ACK_TIMEOUTS);
 		memcpy(id->own, worlds[0].gid, 16);
 		memcpy(id->peer, worlds[1].gid, 16);
 		id->base.route.addr.dst_sin.sin_port = htobe16(PORT);
@@ -378,6 +404,7 @@ static void check(unsigned connections)
 		assert_int_equal(c->established + c->refused, 1);
 		assert_int_equal(c->established, c->disconnected);
 		assert_int_equal(c->id.state, RS_CM_CLOSED);
+		check_timewait(c);
 		if (c->established)
 			assert_non_null(peer_of(c));
 	}
@@ -391,6 +418,7 @@ static void check(unsigned connections)
 		assert_true(c->established <= 1 && c->disconnected <= 1 && c->refused <= 1);
 		assert_true(c->established <= c->disconnected);
 		assert_int_equal(c->id.state, RS_CM_CLOSED);
+		check_timewait(c);
 	}
 }
 
@@ -453,7 +481,8 @@ static void test_late_mra_delays_nothing(void **state)
 	while (c->id.state != RS_CM_ESTABLISHED)
 		tick();
 	here = worlds;
-	rs_cm_send_dreq(&c->id);
+	c->parted = true;
+	rs_cm_part(&c->id);
 	due = c->id.due_ms;
 	mra.remote_id = c->id.local_id;
 	mra.local_id = c->id.remote_id;
