@@ -300,6 +300,7 @@ int rs_live_open(const struct rs_live_device *d, struct rs_live **out, struct rs
 	rs_guard_open();
 	pthread_mutex_init(&l->lock, NULL);
 	l->device = *d;
+	rs_netdev_settle(&d->net);
 	l->epoch_ns = rs_clock_ns();
 	l->fill = !rs_netdev_captured(d->net.index); /* whoever captures wants a NIC's packets */
 	err = rs_congestion_read(&l->congestion, getenv("RIPSTOP_CC"), getenv("RIPSTOP_CC_SET"),

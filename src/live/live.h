@@ -38,7 +38,7 @@ struct rs_netdev {
 	char name[16];
 	unsigned index;
 	uint32_t mtu; /* of IP packets */
-	bool up, loopback;
+	bool up, carrier, loopback;
 	uint8_t mac[6];
 	uint8_t n_gids;
 	uint8_t gid[RS_LIVE_GIDS][16]; /* IPv4 as ::ffff:a.b.c.d, first; then IPv6 */
@@ -65,6 +65,9 @@ uint16_t rs_netdev_path_mtu(const struct rs_netdev *n);
 /* Does a packet socket of this network namespace take every frame of the interface, of loopback or
  * of all interfaces, as tcpdump's do? False where that cannot be read. */
 bool rs_netdev_captured(unsigned index);
+/* Wait until Linux lets its IPv6 addresses be sent from, which takes some 2 s from when they came;
+ * not for ever, and not where the link is down. */
+void rs_netdev_settle(const struct rs_netdev *n);
 /* The GUID of the node whose port it is. */
 void rs_netdev_guid(const struct rs_netdev *n, uint8_t guid[8]);
 

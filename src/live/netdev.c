@@ -2,6 +2,7 @@
  */
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/if_addr.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -9,12 +10,17 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/socket.h"
-#include "live/live.h"
+#include "live/state.h"
 
 /* What Linux keeps for IP, UDP, BTH, extended headers and ICRC when it names an IB MTU. */
 enum { HEADER_ROOM = 96, PATH_MTU_MIN = 256, PATH_MTU_LEAST = 1024 };
+
+/* Linux looks for another holder of an address for 1 s, after up to 1 s (RFC 4862 §5.4), where it
+ * is set to ask once. */
+enum { SETTLE_MS = 5000, SETTLE_STEP_MS = 10 };
 
 uint16_t rs_netdev_path_mtu(const struct rs_netdev *n)
 {
@@ -71,6 +77,58 @@ static void add_gid(struct rs_netdev *n, const uint8_t gid[16])
 		memcpy(n->gid[n->n_gids++], gid, 16);
 }
 
+/* IFA_F_* of an IPv6 address: a line each, in hexadecimal: address, interface, length of its
+ * prefix, scope, flags, name. 0: none that matter here, or it cannot be read. */
+static unsigned flags_of(const struct rs_netdev *n, const uint8_t gid[16])
+{
+	FILE *f = fopen("/proc/thread-self/net/if_inet6", "re");
+	char line[128], address[33], wanted[33];
+	unsigned index, flags, found = 0;
+
+	for (int i = 0; i < 16; i++)
+		snprintf(wanted + 2 * i, 3, "%02x", gid[i]);
+	while (f && !found && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%32s %x %*x %*x %x", address, &index, &flags) == 3 &&
+		    index == n->index && !strcmp(address, wanted))
+			found = flags;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Another host has it: it never comes into force. */
+static bool is_duplicate(const struct rs_netdev *n, const uint8_t gid[16])
+{
+	return flags_of(n, gid) & IFA_F_DADFAILED;
+}
+
+static bool is_tentative(const struct rs_netdev *n, const uint8_t gid[16])
+{
+	return (flags_of(n, gid) & (IFA_F_TENTATIVE | IFA_F_OPTIMISTIC | IFA_F_DADFAILED)) ==
+	       IFA_F_TENTATIVE;
+}
+
+static bool is_link_local(const uint8_t gid[16])
+{
+	return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
+}
+
+/* A link-local address beside others, which every interface gets by itself, is not waited for. */
+static bool unsettled(const struct rs_netdev *n)
+{
+	bool link_local = false, ready = false;
+
+	for (unsigned i = 0; i < n->n_gids; i++) {
+		if (rs_gid_is_ipv4(n->gid[i]) || !is_tentative(n, n->gid[i]))
+			ready = true;
+		else if (is_link_local(n->gid[i]))
+			link_local = true;
+		else
+			return true;
+	}
+	return link_local && !ready;
+}
+
 static void add_address(struct rs_netdev *n, const struct ifaddrs *a, int family)
 {
 	uint8_t gid[16] = {[10] = 0xff, [11] = 0xff};
@@ -83,6 +141,8 @@ static void add_address(struct rs_netdev *n, const struct ifaddrs *a, int family
 	else
 		memcpy(gid, &((const struct sockaddr_in6 *)(const void *)a->ifa_addr)->sin6_addr,
 		       16);
+	if (family == AF_INET6 && is_duplicate(n, gid))
+		return;
 	add_gid(n, gid);
 }
 
@@ -97,6 +157,7 @@ static int read_link(struct rs_netdev *n)
 	memcpy(r.ifr_name, n->name, sizeof(n->name));
 	if (ioctl(fd, SIOCGIFFLAGS, &r) == 0) {
 		n->up = r.ifr_flags & IFF_UP;
+		n->carrier = r.ifr_flags & IFF_RUNNING;
 		n->loopback = r.ifr_flags & IFF_LOOPBACK;
 		err = ioctl(fd, SIOCGIFMTU, &r) ? -ENODEV : 0;
 		n->mtu = err ? 0 : (uint32_t)r.ifr_mtu;
@@ -137,6 +198,16 @@ int rs_netdev_read(const char *name, struct rs_netdev *out, struct rs_error *e)
 	err = read_with(name, all, out, e);
 	freeifaddrs(all);
 	return err;
+}
+
+void rs_netdev_settle(const struct rs_netdev *n)
+{
+	const struct timespec step = {.tv_nsec = SETTLE_STEP_MS * 1000 * 1000};
+	struct rs_netdev now = *n;
+
+	for (int ms = 0; ms < SETTLE_MS && !read_link(&now) && now.carrier && unsettled(n);
+	     ms += SETTLE_STEP_MS)
+		nanosleep(&step, NULL);
 }
 
 /* Why an interface cannot be a RoCEv2 port; NULL: it can. */

@@ -116,7 +116,8 @@ static bool flush(struct rs_live *l)
 			continue;
 		if (n < 0) {
 			/* No segmentation on this way, no route, or a peer's ICMP: lost. */
-			t->gso &= errno != EIO && errno != EINVAL;
+			if (t->run[t->runs_sent].count > 1)
+				t->gso &= errno != EIO && errno != EINVAL;
 			l->counters.tx_refused++;
 			n = 1;
 		}
