@@ -98,10 +98,14 @@ static int add_device(char list[DEVICES_TEXT], const char *spec, struct rs_error
 static int try_device(const struct rs_live_device *d, int n, struct rs_error *e)
 {
 	struct rs_live *l;
+	unsigned lanes;
 	int err;
 
 	if (!n)
 		return rs_cli_no_device(e);
+	err = rs_live_lanes(&lanes, e);
+	if (err)
+		return err;
 	err = rs_live_open(d, &l, e);
 	if (!err)
 		rs_live_close(l);

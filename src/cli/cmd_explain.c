@@ -566,8 +566,16 @@ static int walk(const struct rs_symptom *s, const char *text, struct rs_audit *a
 	return status;
 }
 
+/* One that is not there, too: a name that was mistyped is no word of a symptom. */
 static bool is_path(const char *word)
 {
+	static const char *const ends[] = {".gz",  ".tgz", ".xz",  ".bz2", ".zip",  ".tar", ".json",
+					   ".txt", ".log", ".xml", ".csv", ".yaml", ".out"};
+	size_t n = strlen(word);
+
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (n > strlen(ends[i]) && !strcmp(word + n - strlen(ends[i]), ends[i]))
+			return true;
 	return strchr(word, '/') || !access(word, F_OK);
 }
 

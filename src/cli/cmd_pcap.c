@@ -73,7 +73,8 @@ static int parse(int argc, char **argv, struct options *o)
 	};
 	const char *words[WORDS] = {0};
 	int c, n = 0, json_at = -1;
-	char *end;
+	int64_t events;
+	int err;
 
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "-hq", table, NULL)) != -1) {
@@ -87,10 +88,10 @@ static int parse(int argc, char **argv, struct options *o)
 			json_at = optarg ? -1 : n;
 			break;
 		case EVENTS:
-			o->events = (uint32_t)strtoul(optarg, &end, 10);
-			if (*end || end == optarg)
-				return rs_cli_usage("pcap", "--events takes a number, not '%s'",
-						    optarg);
+			err = rs_cli_number("pcap", "--events", optarg, 0, UINT32_MAX, &events);
+			if (err)
+				return err;
+			o->events = (uint32_t)events;
 			break;
 		case STRICT:
 			o->strict = true;

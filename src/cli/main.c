@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/units.h"
 #include "cli/cli.h"
 
@@ -34,12 +36,15 @@ static const struct {
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
+static bool told; /* of an error */
+
 int rs_cli_error(const struct rs_error *e)
 {
 	char text[1800];
 
 	rs_error_text(e, text, sizeof(text));
 	fprintf(stderr, "ripstop: %s\n", text);
+	told = true;
 	switch (e->code) {
 	case -EINVAL:
 	case -ERANGE:
@@ -157,10 +162,21 @@ static int help(FILE *out)
 	return RS_EXIT_OK;
 }
 
+/* At exit: what was printed and did not get there, as on a full disk, is no success. */
+static void finish(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return;
+	if (!told)
+		fprintf(stderr, "ripstop: cannot write standard output: %s\n", strerror(errno));
+	_exit(RS_EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
 	char name[32]; /* what getopt_long() begins its messages with */
 
+	atexit(finish);
 	if (argc < 2) {
 		help(stderr);
 		return RS_EXIT_INPUT;

@@ -61,15 +61,16 @@ static int set_int(int fd, int level, int name, int value)
 static int set_buffers(int fd, struct rs_error *e)
 {
 	const char *wish = getenv("RIPSTOP_BUFFER");
+	struct rs_error why = {0};
 	uint64_t bytes;
 
 	if (wish) {
-		int err = rs_parse_bytes(wish, &bytes, e);
-
-		if (!err && (bytes < BUFFER_MIN || bytes > BUFFER_MAX))
-			err = rs_error_set(e, -ERANGE, "RIPSTOP_BUFFER=%s is not in 64KiB..1GiB",
-					   wish);
-		return err ? err : set_int(fd, SOL_SOCKET, SO_RCVBUF, (int)bytes);
+		if (rs_parse_bytes(wish, &bytes, &why))
+			return rs_error_set(e, -EINVAL, "RIPSTOP_BUFFER: %s", why.what);
+		if (bytes < BUFFER_MIN || bytes > BUFFER_MAX)
+			return rs_error_set(e, -ERANGE, "RIPSTOP_BUFFER=%s is not in 64KiB..1GiB",
+					    wish);
+		return set_int(fd, SOL_SOCKET, SO_RCVBUF, (int)bytes);
 	}
 	if (set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, rs_live_tuning.receive_buffer))
 		set_int(fd, SOL_SOCKET, SO_RCVBUF, rs_live_tuning.receive_buffer);

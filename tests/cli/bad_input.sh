@@ -138,4 +138,32 @@ for command in "sim" "fabric check" "switch --as switch0"; do
 		fi
 	done
 done
+# said WORDS COMMAND...: refused with status 2 and those words
+said() {
+	words=$1
+	shift
+	"$@" >"$tmp/stdout" 2>"$tmp/stderr"
+	status=$?
+	[ $status = 2 ] && grep -qe "$words" "$tmp/stderr" && [ ! -s "$tmp/stdout" ] && return
+	echo "$*: expected status 2 and '$words', got $status:"
+	cat "$tmp/stderr"
+	failed=1
+}
+said "takes a number, 0 to .* not '-1'" "$ripstop" pcap --events -1 "$tmp/set.yaml"
+said 'expected .tar.gz' "$ripstop" audit --collect "$tmp/snapshot.doc"
+said "share of the packets.*'-1%'" "$ripstop" switch --drop -1% a b
+said "share of the packets.*'some'" "$ripstop" switch --drop some a b
+# a name that was mistyped is no word of a symptom
+said 'gpu77.tar.gz: No such file' "$ripstop" explain timeouts gpu77.tar.gz
+# what cannot be written is no success, and told once
+for command in "--help" "--version" "sim --help" "audit --list" "explain --list" "devices --json" "fabric show $tmp/set.yaml" \
+	"fabric convert $tmp/set.yaml" "sim --no-diagnosis $tmp/set.yaml" "switch --show $tmp/set.yaml"; do
+	"$ripstop" $command >/dev/full 2>"$tmp/stderr"
+	status=$?
+	if [ $status != 3 ] || [ "$(grep -c '^ripstop: .*cannot write' "$tmp/stderr")" != 1 ]; then
+		echo "$command >/dev/full: expected status 3 and a word, got $status:"
+		cat "$tmp/stderr"
+		failed=1
+	fi
+done
 exit $failed

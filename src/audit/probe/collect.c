@@ -115,11 +115,12 @@ static int fill(struct archive *ar, const char *path, const char *tmp, struct co
 	struct rs_probe p = {.file = file, .arg = c, .root = ""};
 	int err;
 
-	/* the ending says which: .tar, .tar.gz, .tgz, .tar.xz, .tar.bz2, .zip */
-	if (archive_write_set_format_filter_by_ext(ar, path) != ARCHIVE_OK &&
-	    (archive_write_add_filter_gzip(ar) != ARCHIVE_OK ||
-	     archive_write_set_format_pax_restricted(ar) != ARCHIVE_OK))
-		return rs_error_set(e, -EIO, "%s: %s", path, archive_error_string(ar));
+	if (archive_write_set_format_filter_by_ext(ar, path) != ARCHIVE_OK) {
+		rs_error_set(e, -EINVAL, "%s: the name's end says which archive, and is none",
+			     path);
+		rs_error_hint(e, "expected .tar.gz, .tgz, .tar.xz, .tar.bz2, .tar or .zip");
+		return -EINVAL;
+	}
 	if (archive_write_open_filename(ar, tmp) != ARCHIVE_OK) {
 		err = archive_errno(ar) > 0 ? -archive_errno(ar) : -EIO;
 		return rs_error_set(e, err, "%s: %s", path, strerror(-err));
