@@ -145,13 +145,16 @@ void plan_entries(const struct planner *p, const uint32_t *ranks, uint32_t n, ui
 	}
 }
 
-/* Bytes of a message of so many bytes of data; and a step knows its largest. */
+/* Bytes of a message of so many bytes of data, of one without any a byte; and a step knows its
+ * largest. */
 static uint64_t step_bytes(const struct rs_coll *c, struct rs_step *s, uint64_t conn, uint64_t data)
 {
 	uint32_t num = c->conns[conn].nvlink ? c->inside.num : c->net.num;
 	uint32_t den = c->conns[conn].nvlink ? c->inside.den : c->net.den;
 
 	s->local = data > s->local ? data : s->local;
+	if (!data)
+		return 1;
 	return den ? ceil_div(data * num, den) : data;
 }
 
@@ -166,7 +169,7 @@ void step_recv(const struct rs_coll *c, struct rs_step *s, uint64_t conn, struct
 {
 	unsigned i = s->n_recv;
 
-	if (!p.n)
+	if (!p.n && !c->empties)
 		return;
 	rs_assert(i < RS_STEP_FAN && conn < c->n_conns);
 	s->recv[i].conn = (uint32_t)conn;
@@ -181,7 +184,7 @@ void step_send(const struct rs_coll *c, struct rs_step *s, uint64_t conn, struct
 {
 	unsigned i = s->n_send;
 
-	if (!p.n)
+	if (!p.n && !c->empties)
 		return;
 	rs_assert(i < RS_STEP_FAN && conn < c->n_conns);
 	s->send[i].conn = (uint32_t)conn;

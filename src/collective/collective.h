@@ -65,6 +65,7 @@ struct rs_coll {
 	} net, inside;
 	bool lines;         /* LL, LL128: inside a host a step sends while it receives */
 	bool stores;        /* inside a host a message is on the links while its step computes */
+	bool empties;       /* a slice without data is a message, too */
 	rs_time hop;        /* inside a host, in place of its links' latencies; 0: theirs */
 	rs_time proxy;      /* of a message to the network, before it is posted, beside others' */
 	rs_time post;       /* of its proxy thread, one message of a rank after another */
@@ -76,7 +77,7 @@ struct rs_coll {
 	rs_time rendezvous;
 	rs_time found;  /* ... of those up to `eager` that come before their receive is posted */
 	rs_time longer; /* of those more on their way, beside others */
-	/* EFA: a message goes over as many of its NIC's rails as it has stripes. 0: one rail. */
+	/* EFA, TCPX: a message goes over as many rails or sockets as it has stripes. 0: one. */
 	uint32_t rails, stripe;
 	int64_t rail_rate; /* bytes a second */
 	uint64_t (*n_steps)(const struct rs_coll *c, uint32_t rank, uint32_t lane);

@@ -379,8 +379,12 @@ static const struct net nets[] = {
 	[RS_NCCL_NET_EFA_READ] = {.message = 16 * RS_US, .eager = 8192, .longer = 32 * RS_US},
 	[RS_NCCL_NET_CXI] = {.message = -2 * RS_US},
 	/* Google's plugins over TCP: a manager on the host tells of what came (RxDM); TCPX has the
-	 * kernel's TCP, TCPXO (FasTrak) has it in the NIC */
-	[RS_NCCL_NET_TCPX] = {.message = 145 * RS_US},
+	 * kernel's TCP, a socket for each 512 KiB of a message, TCPXO (FasTrak) has it in the NIC
+	 */
+	[RS_NCCL_NET_TCPX] = {.message = 58 * RS_US,
+			      .rails = 4,
+			      .stripe = (512 << 10) * 100 / TCPX_SHARE,
+			      .rail_rate = INT64_C(3540000000)},
 	[RS_NCCL_NET_TCPXO] = {.message = 20 * RS_US}};
 
 /* NCCL posts so many receives of a connection ahead (NCCL_STEPS). A sender over libfabric does not
@@ -523,7 +527,7 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 }
 
 /* The plugin deals a message out to as many rails as it has stripes, of those numbers that divide
- * the rails (its scheduler). All rails together are the NIC. */
+ * the rails (its scheduler). All rails together are the NIC. TCPX's sockets are alike. */
 static rs_time by_rails(const struct rs_coll *c, uint64_t bytes)
 {
 	uint64_t n = ceil_div(bytes, c->stripe);

@@ -141,7 +141,7 @@ static void step_simple(const struct rs_coll *c, uint32_t rank, uint32_t lane, u
 	if (t.same && out->local)
 		out->compute =
 			nccl_time_of(out->local, nccl_step_rate(c, out, r->lane_rate)) + r->slice;
-	if (t.same)
+	if (t.same || !out->local)
 		return;
 	if (out->n_recv)
 		out->compute = nccl_time_of(out->local, nccl_step_rate(c, out, takes)) + r->slice;
@@ -285,6 +285,7 @@ int plan_nccl_ring(struct planner *p, struct nccl_run *run)
 	if (run->choice.proto == RS_NCCL_SIMPLE && c->conf.op != RS_COLL_BROADCAST) {
 		run->step = step_simple;
 		run->own_time = true;
+		c->empties = c->conf.nccl.net != RS_NCCL_NET_TCPXO; /* it is not told there */
 	}
 	return 0;
 }
