@@ -1,6 +1,8 @@
 /*
  * Google's tuner of A3 Mega (libnccl-tuner.so, beside FasTrak): rules by nodes, ranks of a node and
  * bytes of a rank. Figures: a3plus_tuner_config, which apple/axlearn has (cloud/gcp/nccl/a3_mega).
+ * They are of the time of NCCL_PROTO=Simple. Since FasTrak's 1.0.8 other rules go with LL128 (a
+ * link of the same name from 1.0.9 on), which are not public: there NCCL chooses.
  */
 #include "nccl/rccl.h"
 #include "nccl/tune.h"
@@ -35,6 +37,8 @@ const struct rs_nccl_tuner_row *nccl_google_row(const struct rs_nccl_plan *p,
 	uint64_t share = shared ? bytes / p->n_ranks : bytes;
 	unsigned what = func == RS_NCCL_ALL_REDUCE ? REDUCES : OTHERS;
 
+	if (t->bandwidth[func][RS_NCCL_ALGO_RING][RS_NCCL_LL128] > 0)
+		return NULL;
 	for (size_t i = 0; t->conf.google && i < sizeof(rules) / sizeof(*rules); i++) {
 		const struct rule *k = &rules[i];
 

@@ -960,7 +960,8 @@ static void test_nccl_ring_messages_are_those_captured(void **state)
 
 /* Google's plugins: a message takes 20 us more by TCPXO, 58 by TCPX, of whose NICs data has three
  * quarters, and of whose four sockets a message has one for each 512 KiB. Its tuner's rules of A3
- * Mega give an all-reduce on two hosts to trees, of any size. */
+ * Mega give an all-reduce on two hosts to trees, of any size; they are of Simple, and hold where
+ * LL128 is not allowed. */
 static void test_nccl_over_tcp_of_google(void **state)
 {
 	const char *env[] = {"NCCL_PROTO",
@@ -990,6 +991,10 @@ static void test_nccl_over_tcp_of_google(void **state)
 	assert_string_equal(chosen(nccl_plan(f, conf), &protocol), "Tree");
 	conf.op = RS_COLL_ALL_GATHER;
 	assert_string_equal(chosen(nccl_plan(f, conf), &protocol), "Ring");
+	assert_string_equal(protocol, "Simple");
+	env[1] = "simple,ll128";
+	assert_string_equal(chosen(nccl_plan(f, conf), &protocol), "Ring");
+	assert_string_equal(protocol, "LL128");
 	rs_fabric_free(f);
 }
 
