@@ -355,8 +355,8 @@ static rs_time proxy_time(const struct nccl_run *r)
 }
 
 /* What a message costs more than one of verbs: on its way, and its proxy. A message of host memory
- * of more than `copied` and at most `eager` bytes is copied at `rate`; for a longer one the NICs
- * ask the receiver first. */
+ * (of EFA without WRITE, any) of more than `copied` and at most `eager` bytes is copied at `rate`;
+ * for a longer one the NICs ask the receiver first. */
 struct net {
 	rs_time message, post;
 	uint32_t copied, eager;
@@ -376,7 +376,13 @@ static const struct net nets[] = {
 			     .rails = 4,
 			     .stripe = 128 << 10,
 			     .rail_rate = INT64_C(12500000000)},
-	[RS_NCCL_NET_EFA_READ] = {.message = 16 * RS_US, .eager = 8192, .longer = 32 * RS_US},
+	/* libfabric's runting read (prov/efa): up to FI_EFA_RUNT_SIZE a message comes in packets,
+	 * and the host copies them into the GPU's memory; the rest is read */
+	[RS_NCCL_NET_EFA_READ] = {.message = 16 * RS_US,
+				  .copied = 8192,
+				  .eager = 307200,
+				  .rate = INT64_C(7000000000),
+				  .longer = 32 * RS_US},
 	[RS_NCCL_NET_CXI] = {.message = -2 * RS_US},
 	/* Google's plugins over TCP: a manager on the host tells of what came (RxDM); TCPX has the
 	 * kernel's TCP, a socket for each 512 KiB of a message, TCPXO (FasTrak) has it in the NIC
@@ -507,8 +513,9 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 		c->post += 1800 * RS_NS / (conf->net == RS_NCCL_NET_IB ? together(c, r) : 1);
 	c->eager = n->eager;
 	c->copied = n->copied;
-	c->eager_rate =
-		r->choice.proto == RS_NCCL_LL ? n->rate : 0; /* its buffers are the host's */
+	/* LL's buffers are the host's */
+	if (r->choice.proto == RS_NCCL_LL || conf->net == RS_NCCL_NET_EFA_READ)
+		c->eager_rate = n->rate;
 	c->rendezvous = n->rendezvous / scale;
 	c->found = n->found / scale;
 	c->longer = n->longer / scale;

@@ -861,15 +861,19 @@ static void test_nccl_networks_differ(void **state)
 {
 	struct rs_fabric *f = nccl_fabric("hosts/h100-8.xml", 2);
 	struct rs_collective_conf conf = {.bytes = 1 << 20};
-	struct rs_coll *ib = nccl_plan(f, conf), *efa;
+	struct rs_coll *ib = nccl_plan(f, conf), *efa, *read;
 	const char *protocol;
 
 	conf.nccl.net = RS_NCCL_NET_EFA;
 	efa = nccl_plan(f, conf);
 	assert_int_equal(ib->eager_rate, 0);
 	conf.nccl.net = RS_NCCL_NET_EFA_READ;
-	chosen(nccl_plan(f, conf), &protocol);
+	read = nccl_plan(f, conf);
+	chosen(read, &protocol);
 	assert_string_equal(protocol, "Simple");
+	assert_int_equal(read->eager_rate, INT64_C(7000000000)); /* packets that the host copies */
+	assert_int_equal(rs_coll_proxy_time(read, 307200), read->proxy);
+	assert_int_equal(rs_coll_proxy_time(read, 307201) - read->proxy, 32 * RS_US);
 	assert_int_equal(efa->proxy - ib->proxy, 13 * RS_US);
 	assert_int_equal(efa->post - ib->post, 3800 * RS_NS);
 	rs_fabric_free(f);
