@@ -655,6 +655,7 @@ static void start(struct world *w, uint64_t seed)
 	c.ack_every = below(w, 3) ? 1 + below(w, 8) : 0;
 	c.ack_delay = below(w, 2) * RS_US;
 	c.quirks.ack_echo = below(w, 2);
+	c.rnr_grace = seed % 2 ? 200 * RS_US : 0;
 	CHECK(!hostile_init(&w->net, &c, seed));
 	w->net.latency = RS_US;
 	w->net.jitter = (rs_time)(1 + below(w, 30)) * RS_US;
