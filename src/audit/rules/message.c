@@ -175,15 +175,23 @@ static bool ended_alone(const struct rs_audit *a, const struct rs_fact *line)
 	       !(ranks && ranks->numeric && ranks->number > ONE_HOST);
 }
 
+/* What a program that looked for RDMA says of it: which port, device or library it lacks. */
+static bool of_network(const struct rs_message *m)
+{
+	return !strcmp(m->key, "port-state") || !strcmp(m->key, "device-name") ||
+	       !strcmp(m->key, "library-init");
+}
+
 /* A warning is what a program goes on after, and so is a try that another follows. NCCL has no
- * level above it, and UCX warns of what was asked for and is not there, which a job of several
- * hosts misses. What a guide shows has happened elsewhere. */
-static bool is_mild(const struct rs_audit *a, const struct rs_fact *line)
+ * level above it, and UCX warns of what was asked for and is not there. What a guide shows has
+ * happened elsewhere. */
+static bool is_mild(const struct rs_audit *a, const struct rs_message *m,
+		    const struct rs_fact *line)
 {
 	return rs_audit_is_guide(a, line->file) || rs_level_tries_again(line->value) ||
+	       (of_network(m) && ended_alone(a, line)) ||
 	       (rs_level_of(line->value) == RS_LEVEL_WARN &&
-		!strcasestr(line->value, "nccl warn") &&
-		(!strstr(line->value, " UCX ") || ended_alone(a, line)));
+		!strcasestr(line->value, "nccl warn") && !strstr(line->value, " UCX "));
 }
 
 static void begin(struct heard *h, const struct rs_rule *r)
@@ -307,7 +315,7 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 			h->hosts++;
 		}
 		here++;
-		h->grave |= !is_mild(h->a, line);
+		h->grave |= !is_mild(h->a, h->m, line);
 		if (h->f && h->f->n_facts < QUOTED)
 			rs_finding_fact(h->f, line);
 	}
