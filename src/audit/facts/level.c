@@ -257,9 +257,6 @@ bool rs_level_misses(const char *low)
 	static const char *const verbs[] = {"was", "were", "is", "are", "could", "be", NULL};
 	static const char *const there[] = {"detected", "found", "available", "visible", NULL};
 
-	/* a cell of a table in Markdown tells what somebody knows already */
-	if (*low == '|')
-		return false;
 	for (const char *at = low; (at = strstr(at, "no ")); at++) {
 		const char *p = at;
 		bool thing = false;

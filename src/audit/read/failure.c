@@ -162,8 +162,6 @@ static bool is_noise(const char *low)
 		"failed to connect to bus: ", "system has not been booted with systemd",
 		"timekeeping watchdog", "detected invalid context, skipping",
 		"could not find ncclgetversion symbol",
-		/* gdscheck lists what storage it could use, and most hosts use none of it */
-		"userspace rdma     :", "userspace rdma :",
 		/* a part of a switch without data of its maker */
 		"failed to display the manufacture information",
 		/* who tried to log in is no job's */

@@ -778,7 +778,8 @@ static bool is_told(const char *low)
 /* The line's own words say that something failed: not a setting's name, a column or a counter. */
 static bool is_strong(const char *low)
 {
-	return !strncmp(low, "error ", 6) || rs_level_compares(low) || rs_level_misses(low) ||
+	return !strncmp(low, "error ", 6) || rs_level_compares(low) ||
+	       (*low != '|' && rs_level_misses(low)) ||
 	       has_one(low,
 		       "~failed|fail|fails|failure|failures|~error:|~*error*|~[error]|~"
 		       "nccl warn|fatal|"
@@ -791,7 +792,7 @@ static bool is_strong(const char *low)
 		       "~connection reset|~not responding|unhealthy|lost|~error code|"
 		       "~with error|~segmentation fault|~core dumped|invalid|~timeout:|"
 		       "~timeout,|~timeout.|~timeout after|~timeout waiting|timeout!|err|"
-		       "~out of range|~unsupported|~incompatib|~unbound "
+		       "~out of range|~unsupported |~incompatib|~unbound "
 		       "variable|sigsegv|sigbus|sigabrt|~caught "
 		       "signal|~cm_event_connect_error|~cm_event_device_removal|~terminate "
 		       "called|~what():|~error (|~error!|~coredump|~core "

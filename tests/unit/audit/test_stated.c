@@ -298,6 +298,8 @@ static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 		"has already been registered\n",
 		"If you see errors of incompatible models, use another release.\n",
 		"check of ports: no errors were detected\n",
+		"Userspace RDMA     : Unsupported\n",
+		"| NCCL | 2.18.3, one process (\"No device found\") | log |\n",
 		"n1:1:1 [0] NCCL INFO NET/Plugin: could not find libnccl-net-x.so for the QP\n",
 		"[ 5.200000] mlx5_core 0000:3b:00.0 eth0: Disabling LRO, not supported here\n",
 		"[ 5.200000] ice 0000:3b:00.0 eth0: Changing Rx descriptor count from 1 to 2\n",
