@@ -12,6 +12,7 @@
 #include "audit/read/readers.h"
 #include "audit/read/refusal.h"
 #include "audit/read/segment_state.h"
+#include "audit/read/several.h"
 #include "audit/read/shown.h"
 #include "audit/read/silent.h"
 #include "audit/read/states.h"
@@ -469,9 +470,38 @@ static bool run_again(const struct rs_stream *s, const struct segment *g)
 	return false;
 }
 
+static void give_segment(struct rs_stream *s, const struct segment *g);
+
+/* Of several commands in one that printed as many lines, each line is its own command's. */
+static bool give_several(struct rs_stream *s, const struct segment *g)
+{
+	char command[RS_COMMAND_BYTES];
+	const char *all = g->command ? s->t->command[g->command - 1] : "";
+	unsigned count = rs_several_count(all), lines = 0, number = 0;
+
+	for (uint32_t i = g->first; i < g->first + g->n; i++) {
+		if (s->kind[i] != RS_PIECE_TEXT && s->kind[i] != RS_PIECE_BLANK)
+			return false;
+		lines += s->kind[i] == RS_PIECE_TEXT;
+	}
+	if (count < 2 || lines != count)
+		return false;
+	for (uint32_t i = g->first; i < g->first + g->n; i++) {
+		struct segment line = {.first = i, .n = 1, .fenced = g->fenced};
+
+		if (s->kind[i] == RS_PIECE_BLANK)
+			continue;
+		/* the table of commands may move */
+		rs_several_get(s->t->command[g->command - 1], number++, command, sizeof(command));
+		line.command = rs_text_command(s->t, command);
+		give_segment(s, &line);
+	}
+	return true;
+}
+
 static void give_segment(struct rs_stream *s, const struct segment *g)
 {
-	if (!g->n || s->t->a->err)
+	if (!g->n || s->t->a->err || give_several(s, g))
 		return;
 	give_one(s, g);
 	/* of a state that is asked for again the later answer counts */
@@ -516,6 +546,10 @@ static void cut(struct rs_stream *s)
 	rs_stream_find_told(s);
 	rs_stream_find_moments(s);
 	signs_fill(&signs);
+	g.n = s->n;
+	if (g.command && give_several(s, &g))
+		return;
+	g.n = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
 		enum rs_piece_kind k = s->kind[i];
 		bool frame = k == RS_PIECE_PROMPT || k == RS_PIECE_FENCE || k == RS_PIECE_HEADING;

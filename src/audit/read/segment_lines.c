@@ -115,7 +115,7 @@ static void clean(struct rs_text *t, const char *from, size_t n, size_t *length)
 	*length = k;
 }
 
-static uint32_t keep_command(struct rs_text *t, const char *command)
+uint32_t rs_text_command(struct rs_text *t, const char *command)
 {
 	if (!*command)
 		return 0;
@@ -196,7 +196,7 @@ static void classify(struct rs_text *t, struct rs_piece *p, char *text)
 			return;
 		}
 		p->kind = RS_PIECE_PROMPT;
-		p->command = keep_command(t, prompt.command);
+		p->command = rs_text_command(t, prompt.command);
 		if (strstr(own, "pdsh -") || strstr(own, "clush -")) {
 			t->gang = p->command;
 			t->gangs++;
@@ -204,7 +204,7 @@ static void classify(struct rs_text *t, struct rs_piece *p, char *text)
 	} else if (own == text && rs_heading_find(own, &prompt)) {
 		p->kind = RS_PIECE_HEADING;
 		p->host = host_named(t, prompt.host, RS_NAMED_BY_HEADING);
-		p->command = keep_command(t, prompt.command);
+		p->command = rs_text_command(t, prompt.command);
 	} else if (own == text && stands_free(t) && rs_prose(own)) {
 		p->kind = RS_PIECE_PROSE;
 	}

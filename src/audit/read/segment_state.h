@@ -98,6 +98,9 @@ void rs_text_free(struct rs_text *t);
 /* What a prompt, a heading or a configuration names holds until the next, or until a fence. */
 void rs_text_spread(struct rs_text *t);
 
+/* Keeps a command: its number from 1; 0: it is empty, or there is no memory. */
+uint32_t rs_text_command(struct rs_text *t, const char *command);
+
 /* Pieces by host, each host's in their order. -ENOMEM. */
 int rs_text_order(struct rs_text *t);
 
