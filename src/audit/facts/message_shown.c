@@ -380,11 +380,11 @@ static const struct rs_message rows[] = {
 		.severity = MIN,
 		.confidence = RS_MEDIUM,
 		.general = true,
-		.title = "a fan or a power supply of a switch is missing",
-		.why = "a slot that is empty on purpose is right; else the switch has lost its "
-		       "spare",
+		.title = "a fan or a power supply of a switch is missing or off",
+		.why = "a slot that is empty, or a supply that rests, on purpose is right; else "
+		       "the switch has lost its spare",
 		.need = "show environment, or the vendor's like of it",
-		.need_why = "whether the slot is meant to be empty",
+		.need_why = "whether that is meant",
 	},
 	{
 		.key = "switch-card",

@@ -323,8 +323,9 @@ static bool of_hardware(const struct rs_grid *g)
 /* What a cell of at most three words says of a part: "Not OK", "Input Fault", "NotSupply". */
 static const char *part_state(const char *text)
 {
+	/* "Shutdown": NX-OS's word for a supply that gets no power, or rests as a spare */
 	static const char *const gone[] = {" absent ", " not present ", " missing ",
-					   " not inserted "};
+					   " not inserted ", " shutdown "};
 	char plain[RS_TERM_NAME], part[48];
 	unsigned words = 0;
 

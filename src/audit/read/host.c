@@ -722,8 +722,17 @@ const struct rs_reader rs_reader_route = {
 
 /* ---- ethtool -i, cpupower frequency-info ---- */
 
+/* What grep left of one. */
+static bool is_cut(const struct rs_input *in, const char *tool)
+{
+	return in->command && !strncmp(in->command, tool, strlen(tool)) &&
+	       strstr(in->command, "grep") && in->size < 1024;
+}
+
 static int score_ethtool_i(const struct rs_input *in)
 {
+	if (is_cut(in, "ethtool -i") && rs_input_has(in, "firmware-version:"))
+		return 85;
 	return rs_input_has(in, "firmware-version:") && rs_input_has(in, "driver:") ? 85 : 0;
 }
 
@@ -753,6 +762,61 @@ const struct rs_reader rs_reader_ethtool_i = {
 	.score = score_ethtool_i,
 	.read = read_ethtool_i,
 	.begins = (const char *const[]){"driver: ", NULL},
+};
+
+/* ---- One line of a tool: the firmware ---- */
+
+static const char *firmware_of(const char *text)
+{
+	static const char *const keys[] = {"fw_ver:", "Firmware version:", "FW Version:"};
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!strncmp(text, keys[i], strlen(keys[i]))) {
+			text += strlen(keys[i]);
+			return text + strspn(text, " \t");
+		}
+	return NULL;
+}
+
+static int score_firmware(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+
+	if (!is_cut(in, "ibstat") && !is_cut(in, "ibv_devinfo") && !is_cut(in, "flint") &&
+	    !is_cut(in, "mstflint"))
+		return 0;
+	while (rs_line_next(in, &l))
+		if (*l.text && !firmware_of(l.text))
+			return 0;
+	return 86;
+}
+
+static int read_firmware(struct rs_audit *a, const struct rs_input *in)
+{
+	char device[128], subject[160];
+	struct rs_line l = {0};
+	unsigned n = 0;
+
+	rs_input_device(in, device, sizeof(device));
+	while (rs_line_next(in, &l)) {
+		const char *value = firmware_of(l.text);
+
+		if (!value)
+			continue;
+		/* of several devices in an order that names none the first is "unnamed" */
+		snprintf(subject, sizeof(subject), n ? "nic/%s[%u]" : "nic/%s", device, n + 1);
+		rs_input_add(a, in, l.number, NULL, subject, "firmware", "%s", value);
+		n++;
+	}
+	return a->err;
+}
+
+const struct rs_reader rs_reader_firmware = {
+	.name = "firmware",
+	.what = "the firmware alone, as grep leaves it of ibstat, ibv_devinfo and flint",
+	.trust = RS_TRUST_TOOL,
+	.score = score_firmware,
+	.read = read_firmware,
 };
 
 static int score_cpupower(const struct rs_input *in)

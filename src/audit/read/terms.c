@@ -223,6 +223,9 @@ static const struct term terms[] = {
 	 NULL},
 
 	/* ---- Hardware ---- */
+	/* NX-OS: a power supply that gets no power, or rests as a spare, and the fans in it */
+	{"status", "link|interface|admin|bgp|lacp|vlan|oper speed|alert", RS_TERM_HARDWARE, HAS,
+	 "shutdown", 0, "hardware-gone", NULL},
 	/* SONiC's health monitor names what is not well, and says why */
 	{" ", " led ", "system health info", EXCEPT, "ok|n a||green|true", 0, "switch-alarm", NULL},
 	{"cooling status|temperature status|environment status|system status", NULL,

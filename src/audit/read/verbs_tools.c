@@ -557,10 +557,28 @@ static bool rate_row(struct rs_audit *a, const struct rs_input *in, const struct
 	return true;
 }
 
+/* "dev_id:2, tls switch[1](0:disable, 1:enable), ..." of hccn_tool -tls -g. */
+static bool tls_row(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	const char *p = strstr(l->text, "tls switch");
+	char subject[32];
+	unsigned on, npu;
+
+	if (!p || sscanf(p + 10 + strspn(p + 10, ": "), "[%u]", &on) != 1)
+		return false;
+	if (sscanf(l->text, "dev_id:%u", &npu) == 1)
+		snprintf(subject, sizeof(subject), "npu/%u", npu);
+	else
+		snprintf(subject, sizeof(subject), "npu/unnamed-%u", l->number);
+	rs_input_add(a, in, l->number, NULL, subject, "tls_switch", "%u", on);
+	return true;
+}
+
 static bool line_tools(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	return gid_row(a, in, l) || link_row(a, in, l) || resource_row(a, in, l) ||
-	       pingpong_row(a, in, l) || orphan_port(a, in, l) || rate_row(a, in, l);
+	       pingpong_row(a, in, l) || orphan_port(a, in, l) || rate_row(a, in, l) ||
+	       tls_row(a, in, l);
 }
 
 const struct rs_reader rs_reader_tool_lines = {
@@ -568,7 +586,7 @@ const struct rs_reader rs_reader_tool_lines = {
 	.what = "rows of a GID table without its header; lspci's link lines behind an address; "
 		"GIDs of "
 		"ibv_rc_pingpong; RDMA resources of a node that are 0; ibstat's states without its "
-		"head; devices with their rates",
+		"head; devices with their rates; TLS of Ascend's NPUs (hccn_tool)",
 	.trust = RS_TRUST_TOOL,
 	.line = line_tools,
 };

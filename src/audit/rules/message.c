@@ -518,8 +518,43 @@ static void n16(struct rs_audit *a, const struct rs_rule *r)
 	       "queue pairs were made and connected");
 }
 
+/* NPUs of a job with TLS and others without do not connect (CANN's manual of HCCL). */
+static void n17_tls(struct rs_audit *a, const struct rs_rule *r)
+{
+	const struct rs_fact *first[2] = {NULL}, *f;
+	unsigned n[2] = {0}, odd;
+	struct rs_finding *x;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		uint32_t at = 0;
+
+		while ((f = rs_facts_next(a->facts, &at, rs_facts_host(a->facts, i), "npu/",
+					  "tls_switch"))) {
+			unsigned on = f->number != 0;
+
+			first[on] = first[on] ? first[on] : f;
+			n[on]++;
+		}
+	}
+	if (!n[0] || !n[1])
+		return;
+	odd = n[1] <= n[0];
+	x = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "TLS is on for %u NPUs and off for %u", n[1],
+			   n[0]);
+	rs_finding_subject(a, x, first[odd]->host, first[odd]->subject);
+	rs_finding_fact(x, first[odd]);
+	rs_finding_fact(x, first[!odd]);
+	rs_finding_why(
+		a, x,
+		"HCCL's links are made with TLS or without: NPUs that differ do not connect, "
+		"and the job ends with a timeout (EI0006)");
+	rs_finding_fix(a, x, first[odd]->host, true, NULL, NULL,
+		       "hccn_tool -i <npu> -tls -s enable %u", !odd);
+}
+
 static void n17(struct rs_audit *a, const struct rs_rule *r)
 {
+	n17_tls(a, r);
 	passes(a, r, "message connected", NULL, "the ranks found each other");
 }
 

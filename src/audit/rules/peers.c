@@ -241,6 +241,45 @@ static void x02_pings(struct rs_audit *a, const struct rs_rule *r, const char *h
 	}
 }
 
+/* A path MTU, no interface's: IBTA vol. 1 9.7 (path MTU). */
+static bool is_path_mtu(int64_t bytes)
+{
+	return bytes == 256 || bytes == 512 || bytes == 1024 || bytes == 2048 || bytes == 4096;
+}
+
+/* Two sides of which a person says two MTUs, a line or two apart. */
+static void x02_told(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	enum { NEAR = 3 /* lines */ };
+	const struct rs_fact *f, *before = NULL;
+	struct rs_finding *x;
+	uint32_t at = rs_facts_seek(a->facts, host, "told");
+
+	while ((f = rs_facts_next(a->facts, &at, host, "told", "mtu/"))) {
+		if (before && before->number != f->number &&
+		    is_path_mtu(before->number) == is_path_mtu(f->number) &&
+		    !strcmp(before->file, f->file) &&
+		    (f->line > before->line ? f->line - before->line : before->line - f->line) <=
+			    NEAR)
+			break;
+		before = f;
+	}
+	if (!f)
+		return;
+	x = rs_finding_new(a, r, RS_FAIL, RS_MINOR, "one side has an MTU of %s, the other of %s",
+			   before->value, f->value);
+	rs_finding_subject(a, x, host, NULL);
+	rs_finding_fact(x, before);
+	rs_finding_fact(x, f);
+	rs_finding_why(a, x,
+		       "a person says so: a connection that takes the larger one sends packets "
+		       "that the other side drops");
+	rs_finding_need(a, x, "ibv_devinfo | grep active_mtu, on both hosts", "whether it is so");
+	rs_finding_unpriced(a, x, "what a person tells has no model");
+	if (x)
+		x->confidence = RS_LOW;
+}
+
 static void x02(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_finding *f;
@@ -249,6 +288,8 @@ static void x02(struct rs_audit *a, const struct rs_rule *r)
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		x02_pings(a, r, rs_facts_host(a->facts, i));
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		x02_told(a, r, rs_facts_host(a->facts, i));
 	if (!open_ballot(a, &b))
 		return;
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -681,6 +722,32 @@ static void x05_netdevs(struct rs_audit *a, const struct rs_rule *r, struct ball
 		result(a, r, b, RS_MAJOR, rs_audit_text(a, "firmware of board %s", board));
 }
 
+/* Devices of one name and of one family of firmware, whose boards nobody told. */
+static void x05_names(struct rs_audit *a, const struct rs_rule *r, struct ballot *b)
+{
+	const struct rs_fact *first = NULL, *f;
+
+	b->n = 0;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		uint32_t at = 0;
+
+		while ((f = rs_facts_next(a->facts, &at, host, "nic/", "firmware"))) {
+			if (strcmp(f->name, "firmware"))
+				continue;
+			first = first ? first : f;
+			if (strcmp(f->subject, first->subject) ||
+			    atoi(f->value) != atoi(first->value))
+				continue;
+			vote(b, host, f->subject + 4, f->value, f);
+			break; /* the same may be read again */
+		}
+	}
+	if (b->n > 1)
+		result(a, r, b, RS_MINOR,
+		       rs_audit_text(a, "firmware of %s, the board not seen,", first->subject + 4));
+}
+
 static void x05(struct rs_audit *a, const struct rs_rule *r)
 {
 	const char *board[64];
@@ -705,8 +772,10 @@ static void x05(struct rs_audit *a, const struct rs_rule *r)
 	}
 	for (unsigned k = 0; k < n; k++)
 		x05_board(a, r, &b, board[k]);
-	if (!n)
+	if (!n) {
 		x05_netdevs(a, r, &b);
+		x05_names(a, r, &b);
+	}
 	x05_hosts(a, r, &b, "host", "kernel", "the kernel");
 	x05_hosts(a, r, &b, "host", "gpu_driver", "the GPU driver");
 	x05_hosts(a, r, &b, "host", "cuda", "CUDA");
