@@ -229,6 +229,7 @@ static const struct {
 	{"output discard", "dropped_out", NULL, NULL},
 	{"output drops", "dropped_out", NULL, NULL},
 	{"giants", "giants_in", NULL, NULL},
+	{"runts", "runts_in", NULL, NULL},
 	{"PAUSE input", "rx_pause", NULL, NULL},
 	{"PAUSE output", "tx_pause", NULL, NULL},
 	{"Rx pause", "rx_pause", NULL, NULL},

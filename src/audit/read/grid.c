@@ -182,6 +182,7 @@ static bool heading(struct rs_grid *g)
 	snprintf(g->entry, sizeof(g->entry), "%s", port);
 	*g->section = '\0';
 	g->frames = -1;
+	g->runts = 0;
 	g->on = true;
 	g->shut = g->down = false;
 	rs_grid_context(g);

@@ -79,7 +79,12 @@ static void count(struct rs_grid *g, char *chunk)
 	if (!isdigit((unsigned char)*chunk) || !chunk[n])
 		return;
 	chunk[n] = '\0';
-	if (rs_term_number(chunk, &v) && strcspn(chunk + n + 1, "0123456789") > 2)
+	if (!rs_term_number(chunk, &v) || strcspn(chunk + n + 1, "0123456789") <= 2)
+		return;
+	if (!strncmp(chunk + n + 1, "runts", 5))
+		g->runts = v;
+	/* errors that are runts, all of them: a virtual port counts unpadded frames so */
+	if (!(v > 0 && g->runts >= v && !strncmp(chunk + n + 1, "input error", 11)))
 		rs_grid_judge(g, chunk + n + 1, chunk);
 }
 

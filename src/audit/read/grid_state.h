@@ -74,6 +74,7 @@ struct rs_grid {
 
 	char entry[RS_GRID_NAME];
 	double frames;
+	double runts; /* of the port at hand; 0: none */
 	char command[RS_TERM_CONTEXT / 4], section[RS_TERM_NAME], context[RS_TERM_CONTEXT];
 	char path[RS_GRID_DEPTH][RS_GRID_NAME];
 	unsigned depth;

@@ -85,6 +85,20 @@ struct count {
 	const char *said;
 };
 
+/* What says little of a cable or a queue: a handful of frames since boot, whatever their share; and
+ * errors that are runts, all of them: a virtual port counts its peer's unpadded frames so. */
+static bool says_little(const struct rs_audit *a, const char *host, const char *subject,
+			const struct count *c, const struct rs_rise *bad)
+{
+	enum { HANDFUL = 10 };
+	struct rs_rise runts;
+
+	if (bad->lifetime && bad->by < HANDFUL)
+		return true;
+	return c->bad == errors_in && rs_look_rise(a, host, subject, "runts_in", &runts) &&
+	       runts.by >= bad->by;
+}
+
 static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		  const char *subject, const struct count *c, double least, double major)
 {
@@ -102,7 +116,8 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 	if (share < (major < drops_major ? least : drops_noted) || (!known && major >= drops_major))
 		return;
 	f = rs_finding_new(a, r, RS_FAIL,
-			   share < least ? RS_INFO
+			   share < least                            ? RS_INFO
+			   : says_little(a, host, subject, c, &bad) ? RS_MINOR
 			   : (known && share >= major) || (!bad.lifetime && major < drops_major) ||
 					   (!known && bad.by >= ERRORS_MANY)
 				   ? RS_MAJOR
