@@ -53,7 +53,7 @@ struct rs_nccl_tune_conf {
 	const struct rs_nccl_tuner_row *rows;
 	size_t n_rows;
 	bool aws;    /* the tuner of AWS's plugin, on a p5 */
-	bool google; /* Google's, with its rules of A3 Mega */
+	bool google; /* Google's, with its rules of A3 Mega, which are of NCCL_PROTO=Simple */
 };
 
 /* us and GB/s of the algorithm (bytes by time), in single precision as NCCL has them; bandwidth 0:

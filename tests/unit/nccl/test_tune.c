@@ -349,7 +349,8 @@ static void test_tuner_of_a3_mega(void **state)
 		{2, 1, RS_NCCL_ALL_GATHER, 64 << 10, RS_NCCL_ALGO_RING, 4, true},
 		{2, 1, RS_NCCL_ALL_GATHER, 127, RS_NCCL_ALGO_RING, 2, true},
 	};
-	struct rs_nccl_tune_conf conf = {.google = true};
+	struct rs_nccl_tune_conf conf = {.google = true, .proto = "Simple"},
+				 other = {.google = true};
 	struct rs_error e = {0};
 	struct rs_nccl_choice c;
 	struct rs_nccl_table t;
@@ -367,6 +368,11 @@ static void test_tuner_of_a3_mega(void **state)
 		    (want[i].channels && c.channels != want[i].channels))
 			fail_msg("row %zu: %s %s %d", i, rs_nccl_algo_names[c.algo],
 				 rs_nccl_proto_names[c.proto], c.channels);
+		/* where LL128 may be taken its rules are other ones, which are not public */
+		assert_int_equal(rs_nccl_tune(&p, &other, &t, &e), 0);
+		assert_int_equal(rs_nccl_choose(&p, &t, want[i].func, want[i].kib << 10, 4, &c, &e),
+				 0);
+		assert_false(c.tuned);
 	}
 }
 
