@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/facts/word_list.h"
 #include "audit/read/place.h"
 
 enum { PARTS = 12, PART = 128 };
@@ -16,6 +17,7 @@ struct place {
 	const char *dir, *last;
 	const char *subject, *name;
 	void (*value)(char *value); /* turns what the kernel prints into the fact; NULL: as it is */
+	enum { FREE, NUMBER, WORD, VERSION } form; /* what the kernel prints there */
 };
 
 /* "4: ACTIVE" -> "ACTIVE" */
@@ -110,85 +112,92 @@ static void whole_seconds(char *v)
 }
 
 static const struct place places[] = {
-	{"*/ports/*/hw_counters", "*", "nic/$1", "counter/$3", NULL},
-	{"*/ports/*/counters", "*", "nic/$1", "counter/$3", NULL},
-	{"*/ports/*", "state", "nic/$1", "port_state", after_colon},
-	{"*/ports/*", "phys_state", "nic/$1", "phys_state", after_colon},
-	{"*/ports/*", "link_layer", "nic/$1", "link_layer", NULL},
-	{"*/ports/*", "rate", "nic/$1", "rate_gbps", rate},
-	{"*/ports/*/gid_attrs/types", "*", "nic/$1", "gid_type/$3", gid_type},
-	{"*/ports/*/gid_attrs/ndevs", "*", "nic/$1", "gid_netdev/$3", NULL},
-	{"*/ports/*/gids", "*", "nic/$1", "gid/$3", NULL},
-	{"infiniband/*/tc/*", "traffic_class", "nic/$1", "tclass", tclass},
-	{"rdma_cm/*/ports/*", "default_roce_tos", "nic/$1", "cm_tos", NULL},
-	{"rdma_cm/*/ports/*", "default_roce_mode", "nic/$1", "cm_mode", NULL},
-	{"infiniband/*", "fw_ver", "nic/$1", "firmware", NULL},
-	{"infiniband/*", "board_id", "nic/$1", "board_id", NULL},
-	{"infiniband/*", "hca_type", "nic/$1", "hca_type", NULL},
-	{"infiniband/*", "node_guid", "nic/$1", "node_guid", NULL},
-	{"infiniband/*", "sys_image_guid", "nic/$1", "sys_image_guid", NULL},
-	{"infiniband/*/device", "numa_node", "nic/$1", "numa_node", NULL},
-	{"net/*/ecn/roce_np/enable", "*", "netdev/$1", "ecn_np/$2", NULL},
-	{"net/*/ecn/roce_rp/enable", "*", "netdev/$1", "ecn_rp/$2", NULL},
-	{"net/*/ecn/roce_np", "cnp_dscp", "netdev/$1", "cnp_dscp", NULL},
-	{"net/*/ecn/roce_np", "cnp_802p_prio", "netdev/$1", "cnp_prio", NULL},
-	{"net/*/ecn/roce_np", "min_time_between_cnps", "netdev/$1", "cnp_gap_us", NULL},
-	{"net/*/qos", "trust", "netdev/$1", "trust", NULL},
-	{"class/net/*", "mtu", "netdev/$1", "mtu", NULL},
-	{"class/net/*", "speed", "netdev/$1", "speed_mbps", NULL},
-	{"class/net/*", "operstate", "netdev/$1", "operstate", NULL},
-	{"class/net/*", "address", "netdev/$1", "mac", NULL},
-	{"class/net/*/device", "numa_node", "netdev/$1", "numa_node", NULL},
-	{"class/net/*/device", "sriov_totalvfs", "netdev/$1", "sriov_totalvfs", NULL},
-	{"class/net/*/device", "sriov_numvfs", "netdev/$1", "sriov_numvfs", NULL},
-	{"devices/system/cpu/cpu0/cpuidle/state*", "name", "host", "cpuidle/$1/name", NULL},
-	{"devices/system/cpu/cpu0/cpuidle/state*", "latency", "host", "cpuidle/$1/latency_us",
-	 NULL},
-	{"devices/system/cpu/cpu0/cpuidle/state*", "disable", "host", "cpuidle/$1/disable", NULL},
-	{"devices/system/cpu/cpu0/cpufreq", "scaling_governor", "host", "governor", NULL},
-	{"devices/system/cpu/cpu0/cpufreq", "cpuinfo_max_freq", "host", "cpu_max_khz", NULL},
-	{"devices/system/cpu/cpu0/cpufreq", "scaling_max_freq", "host", "cpu_limit_khz", NULL},
-	{"devices/system/cpu/cpu0/cpufreq", "scaling_driver", "host", "cpufreq_driver", NULL},
-	{"devices/system/cpu/cpufreq/policy0", "scaling_governor", "host", "governor", NULL},
-	{"devices/system/cpu/cpufreq/policy0", "scaling_driver", "host", "cpufreq_driver", NULL},
-	{"devices/system/cpu/cpufreq/policy0", "cpuinfo_max_freq", "host", "cpu_max_khz", NULL},
-	{"devices/system/cpu/cpufreq/policy0", "scaling_max_freq", "host", "cpu_limit_khz", NULL},
-	{"devices/system/node", "online", "host", "numa_online", NULL},
-	{"sys/kernel", "numa_balancing", "host", "numa_balancing", NULL},
-	{"sys/net/ipv4/conf/*", "arp_ignore", "host", "arp_ignore/$1", NULL},
-	{"sys/net/ipv4/conf/*", "arp_announce", "host", "arp_announce/$1", NULL},
-	{"sys/net/ipv4/conf/*", "rp_filter", "host", "rp_filter/$1", NULL},
-	{"module/nvidia_peermem", "version", "host", "module/nvidia_peermem", NULL},
-	{"kernel/mm/memory_peers/*", "version", "host", "memory_peers/$1", NULL},
-	{"iommu_groups/*", "type", "host", "iommu_group_type/$1", NULL},
-	{"module/nvidia", "version", "host", "module/nvidia", NULL},
-	{"driver/nvidia", "version", "host", "gpu_module", gpu_module},
-	{"proc/irq/*", "smp_affinity_list", "irq/$1", "cpus", NULL},
-	{"sys/vm", "nr_hugepages", "host", "hugepages", NULL},
-	{"class/net/*/bonding", "mode", "bond/$1", "mode", NULL},
-	{"class/net/*/bonding", "xmit_hash_policy", "bond/$1", "xmit_hash_policy", NULL},
-	{"class/net/*/bonding", "slaves", "bond/$1", "slaves", NULL},
-	{"dmi/id", "sys_vendor", "host", "dmi_vendor", NULL},
-	{"dmi/id", "product_name", "host", "dmi_product", NULL},
-	{"hypervisor", "type", "host", "virtual", NULL},
-	{"proc", "uptime", "host", "uptime_s", whole_seconds},
-	{"proc", "cmdline", "host", "cmdline", NULL},
-	{"proc/sys/kernel", "osrelease", "host", "kernel", NULL},
-	{"*:*:*.?", "vendor", "pci/$1:$2:$3.$4", "vendor", NULL},
-	{"*:*:*.?", "device", "pci/$1:$2:$3.$4", "device", NULL},
-	{"*:*:*.?", "class", "pci/$1:$2:$3.$4", "class", NULL},
-	{"*:*:*.?", "aer_dev_correctable", "pci/$1:$2:$3.$4", "counter/aer_correctable", aer_total},
-	{"*:*:*.?", "aer_dev_nonfatal", "pci/$1:$2:$3.$4", "counter/aer_nonfatal", aer_total},
-	{"*:*:*.?", "aer_dev_fatal", "pci/$1:$2:$3.$4", "counter/aer_fatal", aer_total},
-	{"*:*:*.?", "resource", "pci/$1:$2:$3.$4", "bar1_mib", bar1},
-	{"*:*:*.?", "sriov_numvfs", "pci/$1:$2:$3.$4", "sriov_numvfs", NULL},
-	{"*:*:*.?", "sriov_totalvfs", "pci/$1:$2:$3.$4", "sriov_totalvfs", NULL},
-	{"*:*:*.?", "local_cpulist", "pci/$1:$2:$3.$4", "local_cpus", NULL},
-	{"*:*:*.?", "numa_node", "pci/$1:$2:$3.$4", "numa_node", NULL},
-	{"*:*:*.?", "current_link_speed", "pci/$1:$2:$3.$4", "link_speed", speed},
-	{"*:*:*.?", "current_link_width", "pci/$1:$2:$3.$4", "link_width", NULL},
-	{"*:*:*.?", "max_link_speed", "pci/$1:$2:$3.$4", "max_link_speed", speed},
-	{"*:*:*.?", "max_link_width", "pci/$1:$2:$3.$4", "max_link_width", NULL},
+	{"*/ports/*/hw_counters", "*", "nic/$1", "counter/$3", NULL, NUMBER},
+	{"*/ports/*/counters", "*", "nic/$1", "counter/$3", NULL, NUMBER},
+	{"*/ports/*", "state", "nic/$1", "port_state", after_colon, WORD},
+	{"*/ports/*", "phys_state", "nic/$1", "phys_state", after_colon, WORD},
+	{"*/ports/*", "link_layer", "nic/$1", "link_layer", NULL, WORD},
+	{"*/ports/*", "rate", "nic/$1", "rate_gbps", rate, NUMBER},
+	{"*/ports/*/gid_attrs/types", "*", "nic/$1", "gid_type/$3", gid_type, FREE},
+	{"*/ports/*/gid_attrs/ndevs", "*", "nic/$1", "gid_netdev/$3", NULL, WORD},
+	{"*/ports/*/gids", "*", "nic/$1", "gid/$3", NULL, WORD},
+	{"infiniband/*/tc/*", "traffic_class", "nic/$1", "tclass", tclass, FREE},
+	{"rdma_cm/*/ports/*", "default_roce_tos", "nic/$1", "cm_tos", NULL, NUMBER},
+	{"rdma_cm/*/ports/*", "default_roce_mode", "nic/$1", "cm_mode", NULL, FREE},
+	{"infiniband/*", "fw_ver", "nic/$1", "firmware", NULL, VERSION},
+	{"infiniband/*", "board_id", "nic/$1", "board_id", NULL, WORD},
+	{"infiniband/*", "hca_type", "nic/$1", "hca_type", NULL, FREE},
+	{"infiniband/*", "node_guid", "nic/$1", "node_guid", NULL, WORD},
+	{"infiniband/*", "sys_image_guid", "nic/$1", "sys_image_guid", NULL, WORD},
+	{"infiniband/*/device", "numa_node", "nic/$1", "numa_node", NULL, NUMBER},
+	{"net/*/ecn/roce_np/enable", "*", "netdev/$1", "ecn_np/$2", NULL, NUMBER},
+	{"net/*/ecn/roce_rp/enable", "*", "netdev/$1", "ecn_rp/$2", NULL, NUMBER},
+	{"net/*/ecn/roce_np", "cnp_dscp", "netdev/$1", "cnp_dscp", NULL, NUMBER},
+	{"net/*/ecn/roce_np", "cnp_802p_prio", "netdev/$1", "cnp_prio", NULL, NUMBER},
+	{"net/*/ecn/roce_np", "min_time_between_cnps", "netdev/$1", "cnp_gap_us", NULL, NUMBER},
+	{"net/*/qos", "trust", "netdev/$1", "trust", NULL, WORD},
+	{"class/net/*", "mtu", "netdev/$1", "mtu", NULL, NUMBER},
+	{"class/net/*", "speed", "netdev/$1", "speed_mbps", NULL, NUMBER},
+	{"class/net/*", "operstate", "netdev/$1", "operstate", NULL, WORD},
+	{"class/net/*", "address", "netdev/$1", "mac", NULL, WORD},
+	{"class/net/*/device", "numa_node", "netdev/$1", "numa_node", NULL, NUMBER},
+	{"class/net/*/device", "sriov_totalvfs", "netdev/$1", "sriov_totalvfs", NULL, NUMBER},
+	{"class/net/*/device", "sriov_numvfs", "netdev/$1", "sriov_numvfs", NULL, NUMBER},
+	{"devices/system/cpu/cpu0/cpuidle/state*", "name", "host", "cpuidle/$1/name", NULL, WORD},
+	{"devices/system/cpu/cpu0/cpuidle/state*", "latency", "host", "cpuidle/$1/latency_us", NULL,
+	 NUMBER},
+	{"devices/system/cpu/cpu0/cpuidle/state*", "disable", "host", "cpuidle/$1/disable", NULL,
+	 NUMBER},
+	{"devices/system/cpu/cpu0/cpufreq", "scaling_governor", "host", "governor", NULL, WORD},
+	{"devices/system/cpu/cpu0/cpufreq", "cpuinfo_max_freq", "host", "cpu_max_khz", NULL,
+	 NUMBER},
+	{"devices/system/cpu/cpu0/cpufreq", "scaling_max_freq", "host", "cpu_limit_khz", NULL,
+	 NUMBER},
+	{"devices/system/cpu/cpu0/cpufreq", "scaling_driver", "host", "cpufreq_driver", NULL, WORD},
+	{"devices/system/cpu/cpufreq/policy0", "scaling_governor", "host", "governor", NULL, WORD},
+	{"devices/system/cpu/cpufreq/policy0", "scaling_driver", "host", "cpufreq_driver", NULL,
+	 WORD},
+	{"devices/system/cpu/cpufreq/policy0", "cpuinfo_max_freq", "host", "cpu_max_khz", NULL,
+	 NUMBER},
+	{"devices/system/cpu/cpufreq/policy0", "scaling_max_freq", "host", "cpu_limit_khz", NULL,
+	 NUMBER},
+	{"devices/system/node", "online", "host", "numa_online", NULL, NUMBER},
+	{"sys/kernel", "numa_balancing", "host", "numa_balancing", NULL, NUMBER},
+	{"sys/net/ipv4/conf/*", "arp_ignore", "host", "arp_ignore/$1", NULL, NUMBER},
+	{"sys/net/ipv4/conf/*", "arp_announce", "host", "arp_announce/$1", NULL, NUMBER},
+	{"sys/net/ipv4/conf/*", "rp_filter", "host", "rp_filter/$1", NULL, NUMBER},
+	{"module/nvidia_peermem", "version", "host", "module/nvidia_peermem", NULL, VERSION},
+	{"kernel/mm/memory_peers/*", "version", "host", "memory_peers/$1", NULL, VERSION},
+	{"iommu_groups/*", "type", "host", "iommu_group_type/$1", NULL, WORD},
+	{"module/nvidia", "version", "host", "module/nvidia", NULL, VERSION},
+	{"driver/nvidia", "version", "host", "gpu_module", gpu_module, FREE},
+	{"proc/irq/*", "smp_affinity_list", "irq/$1", "cpus", NULL, NUMBER},
+	{"sys/vm", "nr_hugepages", "host", "hugepages", NULL, NUMBER},
+	{"class/net/*/bonding", "mode", "bond/$1", "mode", NULL, FREE},
+	{"class/net/*/bonding", "xmit_hash_policy", "bond/$1", "xmit_hash_policy", NULL, FREE},
+	{"class/net/*/bonding", "slaves", "bond/$1", "slaves", NULL, FREE},
+	{"dmi/id", "sys_vendor", "host", "dmi_vendor", NULL, FREE},
+	{"dmi/id", "product_name", "host", "dmi_product", NULL, FREE},
+	{"hypervisor", "type", "host", "virtual", NULL, WORD},
+	{"proc", "uptime", "host", "uptime_s", whole_seconds, NUMBER},
+	{"proc", "cmdline", "host", "cmdline", NULL, FREE},
+	{"proc/sys/kernel", "osrelease", "host", "kernel", NULL, VERSION},
+	{"*:*:*.?", "vendor", "pci/$1:$2:$3.$4", "vendor", NULL, NUMBER},
+	{"*:*:*.?", "device", "pci/$1:$2:$3.$4", "device", NULL, NUMBER},
+	{"*:*:*.?", "class", "pci/$1:$2:$3.$4", "class", NULL, NUMBER},
+	{"*:*:*.?", "aer_dev_correctable", "pci/$1:$2:$3.$4", "counter/aer_correctable", aer_total,
+	 FREE},
+	{"*:*:*.?", "aer_dev_nonfatal", "pci/$1:$2:$3.$4", "counter/aer_nonfatal", aer_total, FREE},
+	{"*:*:*.?", "aer_dev_fatal", "pci/$1:$2:$3.$4", "counter/aer_fatal", aer_total, FREE},
+	{"*:*:*.?", "resource", "pci/$1:$2:$3.$4", "bar1_mib", bar1, FREE},
+	{"*:*:*.?", "sriov_numvfs", "pci/$1:$2:$3.$4", "sriov_numvfs", NULL, NUMBER},
+	{"*:*:*.?", "sriov_totalvfs", "pci/$1:$2:$3.$4", "sriov_totalvfs", NULL, NUMBER},
+	{"*:*:*.?", "local_cpulist", "pci/$1:$2:$3.$4", "local_cpus", NULL, NUMBER},
+	{"*:*:*.?", "numa_node", "pci/$1:$2:$3.$4", "numa_node", NULL, NUMBER},
+	{"*:*:*.?", "current_link_speed", "pci/$1:$2:$3.$4", "link_speed", speed, FREE},
+	{"*:*:*.?", "current_link_width", "pci/$1:$2:$3.$4", "link_width", NULL, NUMBER},
+	{"*:*:*.?", "max_link_speed", "pci/$1:$2:$3.$4", "max_link_speed", speed, FREE},
+	{"*:*:*.?", "max_link_width", "pci/$1:$2:$3.$4", "max_link_width", NULL, NUMBER},
 };
 
 /* As many of path's last components as the pattern has. */
@@ -336,6 +345,38 @@ static int parent(struct rs_audit *a, const struct rs_input *in, const char *pat
 	return rs_input_add(a, in, 0, NULL, pci, "parent", "%s", name);
 }
 
+/* Has the value the form that the kernel gives it? If not it is what a command said instead: an
+ * error in any language, a shell's trace, "n/a". */
+static bool fits(const struct place *p, const char *v)
+{
+	static const char *const instead[] = {"terminated", "killed", "timeout", "n/a",   "na",
+					      "null",       "nil",    "error",   "empty", NULL};
+	const char *colon = strstr(v, ": ");
+	size_t n = strcspn(v, " \t");
+	char low[16];
+
+	switch (p->form) {
+	case NUMBER:
+		v += strspn(v, "-+ ");
+		return isdigit((unsigned char)*v) || !*v || !strncasecmp(v, "unknown", 7);
+	case VERSION:
+		return !v[n] && v[strcspn(v, "0123456789")] && v[n - !!n] != ':';
+	case WORD:
+		/* "4: ACTIVE" */
+		if (colon)
+			return isdigit((unsigned char)*v) && colon - v < 3;
+		for (size_t i = 0; i < n; i++)
+			if ((unsigned char)v[i] > 126)
+				return false;
+		rs_word_lower(v, low, sizeof(low));
+		return !v[n] && v[n - !!n] != ':' && !rs_word_in(instead, low, strlen(low));
+	case FREE:
+		break;
+	}
+	/* "cat: ...", "zsh: ...", "error: ..." */
+	return !colon || v + strspn(v, "abcdefghijklmnopqrstuvwxyz") != colon;
+}
+
 int rs_place_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *path,
 		 const char *value)
 {
@@ -349,6 +390,11 @@ int rs_place_add(struct rs_audit *a, const struct rs_input *in, uint32_t line, c
 	snprintf(text, sizeof(text), "%s", value);
 	for (size_t n = strlen(text); n && isspace((unsigned char)text[n - 1]);)
 		text[--n] = '\0';
+	/* a shell's trace goes on behind the one line that such a file has */
+	if (p->form != FREE)
+		text[strcspn(text, "\r\n")] = '\0';
+	if (!fits(p, text))
+		return 0;
 	if (p->value)
 		p->value(text);
 	/* unset slots of the GID table read as zero; "" of other files is no value */
