@@ -31,7 +31,18 @@ static const char *why_no_name(const char *entry)
 	return NULL;
 }
 
-/* The list as it was meant: signs once, no blanks and quotes. */
+/* A port ends an entry, and what stands behind it is dropped: "mlx5_0:1/mlx5_1:1" is port 1 of
+ * mlx5_0. */
+static size_t kept_by_port(const char *entry)
+{
+	const char *colon = strchr(entry, ':');
+	size_t n = colon ? strspn(colon + 1, "0123456789") : 0;
+
+	return colon > entry && n && colon[1 + n] ? (size_t)(colon - entry) + 1 + n : 0;
+}
+
+/* The list as it was meant: signs once, no blanks and quotes. "mlx5_0/1" has a port,
+ * "mlx5_0/mlx5_1" two names. */
 static const char *meant(struct rs_audit *a, const char *value)
 {
 	bool not = strchr(value, '^') != NULL, exact = strchr(value, '=') != NULL;
@@ -41,24 +52,31 @@ static const char *meant(struct rs_audit *a, const char *value)
 	for (const char *p = value; *p && n < sizeof(out) - 1; p++) {
 		if (strchr("^=\"' ", *p))
 			continue;
-		out[n++] = *p == ';' || *p == '|' ? ',' : *p == '/' ? ':' : *p;
+		if (*p == '/')
+			out[n++] = isdigit((unsigned char)p[1]) ? ':' : ',';
+		else
+			out[n++] = *p == ';' || *p == '|' ? ',' : *p;
 	}
 	out[n] = '\0';
 	return rs_audit_text(a, "%s%s%s", not ? "^" : "", exact ? "=" : "", out);
 }
 
-/* How many entries this release keeps (MAX_IB_DEVS); 0: the release is not known. */
+/* How many entries this release keeps (MAX_IB_DEVS); 0, not known: as many as any does. */
 static unsigned most(uint32_t version)
 {
-	return !version ? 0 : version < rs_nccl_make(2, 19, 0) ? 16 : 32;
+	return version && version < rs_nccl_make(2, 19, 0) ? 16 : 32;
 }
 
 static void accuse(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		   const struct rs_fact *hca, const char *entry, const char *why)
 {
+	size_t kept = kept_by_port(entry);
 	struct rs_finding *f = rs_finding_new(
-		a, r, RS_FAIL, RS_MAJOR, "NCCL_IB_HCA: '%s' %s: %s", entry,
-		*hca->value == '^' ? "leaves out no device" : "matches no device", why);
+		a, r, RS_FAIL, RS_MAJOR, "NCCL_IB_HCA: '%s' %s%s: %s", entry,
+		*hca->value == '^' ? "leaves out "
+		: kept             ? "takes "
+				   : "matches ",
+		kept ? rs_audit_text(a, "%.*s alone", (int)kept, entry) : "no device", why);
 
 	rs_finding_subject(a, f, host, NULL);
 	rs_finding_fact(f, hca);
@@ -66,10 +84,15 @@ static void accuse(struct rs_audit *a, const struct rs_rule *r, const char *host
 		a, f, "%s",
 		*hca->value == '^'
 			? "the devices that should be left out are used, as rails like the others"
-			: "NCCL looks for a device of that very name, finds none, and goes on "
-			  "without it");
+		: kept ? "what stands behind a port is dropped, and its devices are not used"
+		       : "NCCL looks for a device of that very name, finds none, and goes on "
+			 "without it");
 	if (strpbrk(entry, "[]{}*?"))
 		rs_finding_need(a, f, "ibv_devices", "the names to write in place of the range");
+	/* names and exceptions in one list: which of them was meant is not to be guessed */
+	else if (*hca->value != '^' && strstr(hca->value, ",^"))
+		rs_finding_need(a, f, "ibv_devices",
+				"the names of all rails: a list either takes or leaves out");
 	else
 		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 			       rs_audit_text(a, "NCCL_IB_HCA=%s", hca->value), "NCCL_IB_HCA=%s",
@@ -97,11 +120,29 @@ bool rs_hca_list_judge(struct rs_audit *a, const struct rs_rule *r, const char *
 			accuse(a, r, host, hca, entry, why);
 			return true;
 		}
-		if (most(version) && n == most(version) + 1) {
+		if (n == most(version) + 1) {
 			accuse(a, r, host, hca, entry,
-			       rs_audit_text(a, "this release keeps %u entries", most(version)));
+			       rs_audit_text(a, "%s %u entries",
+					     version ? "this release keeps" : "NCCL keeps",
+					     most(version)));
 			return true;
 		}
+	}
+	return false;
+}
+
+bool rs_hca_list_odd(const char *list)
+{
+	const char *p = list + (*list == '^');
+	char entry[ENTRY];
+
+	for (p += *p == '='; *p; p += *p == ',') {
+		size_t len = strcspn(p, ",");
+
+		snprintf(entry, sizeof(entry), "%.*s", (int)len, p);
+		if (len && why_no_name(entry))
+			return true;
+		p += len;
 	}
 	return false;
 }

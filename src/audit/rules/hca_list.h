@@ -9,6 +9,9 @@
 bool rs_hca_list_judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const struct rs_fact *hca);
 
+/* Has the list an entry that is no name, so that what it means is not to be guessed? */
+bool rs_hca_list_odd(const char *list);
+
 /* Does the list name this device whole, to take it? "mlx5" means all that there are; what follows
  * '^' is left out. */
 bool rs_hca_list_names(const char *list, const char *nic);

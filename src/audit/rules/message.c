@@ -514,7 +514,7 @@ static void n15(struct rs_audit *a, const struct rs_rule *r)
 
 static void n16(struct rs_audit *a, const struct rs_rule *r)
 {
-	passes(a, r, "message network-rdma", "message connected",
+	passes(a, r, "message rdma-channel", "message connected",
 	       "queue pairs were made and connected");
 }
 

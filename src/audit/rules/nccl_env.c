@@ -279,6 +279,7 @@ static void n03_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	struct devices s;
 	struct rs_finding *f;
 	char item[128], names[512] = "";
+	bool any = false;
 
 	find_devices(a, host, &s);
 	while (next_item(&p, item, sizeof(item))) {
@@ -286,6 +287,8 @@ static void n03_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 
 		if (!n)
 			continue;
+		for (unsigned i = 0; i < s.n; i++)
+			any |= !strncmp(s.d[i].name, item, n);
 		digits |= item[n - 1] >= '0' && item[n - 1] <= '9';
 		/* a name that no device has whole was meant as a beginning */
 		for (unsigned i = 0; i < s.n; i++) {
@@ -314,6 +317,8 @@ static void n03_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 				"names without '=' are beginnings: which devices they match is "
 				"not known");
 		return;
+	} else if (s.n && !any) {
+		return; /* a list that matches nothing is N04's */
 	} else {
 		f = rs_finding_new(a, r, RS_PASS, RS_MAJOR, "no name matches more than it says");
 	}
@@ -458,6 +463,15 @@ static const char *missing_port(struct rs_audit *a, const char *host, const stru
 	return NULL;
 }
 
+/* Without a list NCCL takes all: they must be known to be alike. */
+static bool alike_known(const struct devices *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->d[i].selected && (!s->d[i].layer || !s->d[i].rate))
+			return false;
+	return true;
+}
+
 static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		     const struct rs_fact *hca)
 {
@@ -502,6 +516,8 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			rs_finding_fact(f, rs_look(a, host, s.d[i].subject, "rate_gbps"));
 		}
 	}
+	if (!f && !hca && !alike_known(&s))
+		return;
 	if (!f) {
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "%s takes the rails and no others",
 				   who);
@@ -516,7 +532,8 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		       "other link layer hangs the job or sets its pace");
 	for (unsigned i = 0; i < s.n; i++)
 		wanted[i] = is_rail(&s.d[i], &rails);
-	if (*list_of(a, &s, wanted))
+	/* of a list with an entry that is no name N03 has the fix */
+	if (*list_of(a, &s, wanted) && !rs_hca_list_odd(list))
 		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 			       hca ? rs_audit_text(a, "NCCL_IB_HCA=%s", hca->value)
 				   : "unset NCCL_IB_HCA",
