@@ -486,6 +486,39 @@ static void n15_nodes(struct rs_audit *a, const struct rs_rule *r, const char *h
 			"which devices were meant to be here");
 }
 
+/* The host's ranks take NCCL's own network, those of another host of this log a plugin's. */
+static void n15_plugin(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *own = rs_facts_get(a->facts, host, "nccl", "network");
+	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
+
+	for (uint32_t i = 0; own && !strcmp(own->value, "IB") && i < rs_facts_hosts(a->facts);
+	     i++) {
+		const char *peer = rs_facts_host(a->facts, i);
+		const struct rs_fact *net = rs_facts_get(a->facts, peer, "nccl", "network");
+		const struct rs_fact *theirs = rs_facts_get(a->facts, peer, "nccl", "ranks");
+		struct rs_finding *f;
+
+		if (!net || !strcmp(net->value, "Socket") || !strcmp(net->value, own->value) ||
+		    strcmp(net->file, own->file) ||
+		    (ranks && theirs && strcmp(ranks->value, theirs->value)))
+			continue;
+		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+				   "the network plugin that %s loads (%s) is not used here", peer,
+				   net->value);
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, own);
+		rs_finding_fact(f, net);
+		rs_finding_why(a, f,
+			       "each rank chooses its network by itself, and NCCL's own and a "
+			       "plugin's do not understand each other: the job hangs or fails as "
+			       "it connects");
+		rs_finding_need(a, f, "ldconfig -p | grep libnccl-net; echo $LD_LIBRARY_PATH",
+				"whether the plugin is in this host's image and on its path");
+		return;
+	}
+}
+
 static void n15(struct rs_audit *a, const struct rs_rule *r)
 {
 	passes(a, r, "message network-rdma", NULL,
@@ -497,6 +530,7 @@ static void n15(struct rs_audit *a, const struct rs_rule *r)
 
 		n15_lists(a, r, host);
 		n15_nodes(a, r, host);
+		n15_plugin(a, r, host);
 		if (!n || !n->numeric || n->number)
 			continue;
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "ibv_devices lists no RDMA device");

@@ -529,6 +529,60 @@ static const struct rs_fact *usable_rdma(const struct rs_audit *a, const char *h
 	return NULL;
 }
 
+/* What another host of this host's log takes, where it is no socket: one job's ranks. */
+static const struct rs_fact *others_rdma(const struct rs_audit *a, const char *host,
+					 const struct rs_fact *own)
+{
+	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
+
+	for (uint32_t i = 0; own && i < rs_facts_hosts(a->facts); i++) {
+		const char *other = rs_facts_host(a->facts, i);
+		const struct rs_fact *net = rs_facts_get(a->facts, other, "nccl", "network");
+		const struct rs_fact *theirs = rs_facts_get(a->facts, other, "nccl", "ranks");
+
+		if (net && strcmp(other, host) && strcmp(net->value, "Socket") &&
+		    !strcmp(net->file, own->file) &&
+		    (!ranks || !theirs || !strcmp(ranks->value, theirs->value)))
+			return net;
+	}
+	return NULL;
+}
+
+/* The ranks of a host take sockets, those of another one RDMA: they do not connect. */
+static void n14_mixed(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const struct rs_fact *own, const struct rs_fact *other)
+{
+	const struct rs_fact *off = rs_nccl_env(a, host, "NCCL_IB_DISABLE");
+	const struct rs_fact *none = rs_message_fact(a, host, "message no-device");
+	bool disabled = off && off->numeric && off->number;
+	bool plugin = strcmp(other->value, "IB") != 0;
+	struct rs_finding *f = rs_finding_new(
+		a, r, RS_FAIL, RS_CRITICAL, "NCCL takes sockets here and %s on %s, in one job%s",
+		other->value, other->host,
+		disabled ? ": NCCL_IB_DISABLE forbids RDMA"
+		: plugin ? ": that host's network plugin is not used here"
+			 : "");
+
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, own);
+	rs_finding_fact(f, other);
+	rs_finding_fact(f, disabled ? off : none);
+	rs_finding_why(a, f,
+		       "each rank chooses its network by itself, and what one network's listener "
+		       "sends another one's does not understand: the job hangs or fails as it "
+		       "connects");
+	if (disabled)
+		rs_finding_fix(a, f, host, true, NULL,
+			       rs_audit_text(a, "NCCL_IB_DISABLE=%s", off->value),
+			       "unset NCCL_IB_DISABLE");
+	else if (plugin)
+		rs_finding_need(a, f, "ldconfig -p | grep libnccl-net; echo $LD_LIBRARY_PATH",
+				"whether the plugin is in this host's image and on its path");
+	else
+		rs_finding_need(a, f, "ibv_devinfo, inside the container",
+				"whether this host has RDMA devices, as the others do");
+}
+
 static void n14_socket(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const struct rs_fact *socket)
 {
@@ -606,7 +660,13 @@ static void n14(struct rs_audit *a, const struct rs_rule *r)
 		struct rs_finding *f;
 
 		const struct rs_fact *net = rs_facts_get(a->facts, host, "nccl", "network");
+		const struct rs_fact *other =
+			net && !strcmp(net->value, "Socket") ? others_rdma(a, host, net) : NULL;
 
+		if (other) {
+			n14_mixed(a, r, host, net, other);
+			continue;
+		}
 		ib = ib ? ib : rs_facts_get(a->facts, host, "nccl", "via_ib");
 		if (!socket && !ib && net && !strcmp(net->value, "Socket") &&
 		    rs_message_meant(a, host))
