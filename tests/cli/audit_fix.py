@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Scripts of fixes over whole sites: each is valid shell, shellcheck (where it is installed) has nothing to say, it
-refuses to run unread, and run twice it calls the same programs with the same arguments.
+refuses to run unread, and run twice it calls the same programs with the same arguments. No two findings of a site or
+a post set one variable of the job to two values.
 
 usage: audit_fix.py RIPSTOP SOURCE"""
+import json
 import os
 import pathlib
 import re
@@ -44,7 +46,22 @@ def runs(script, target, tools, log):
     return log.read_text()
 
 
+def fights(path):
+    """Variables to which the first choices of several fixes give different values."""
+    said = subprocess.run([ripstop, "audit", "--quiet", "--price", "none", "--json", "-", path], capture_output=True,
+                          text=True, check=False).stdout
+    wish = {}
+    for finding in json.loads(said)["findings"] if said else []:
+        for fix in finding["fix"]:
+            name = re.match(r"(?:unset )?([A-Z][A-Z0-9_]+)(?:=|\s|$)", fix["cmd"])
+            if finding["verdict"] == "FAIL" and name and fix["choice"] == finding["fix"][0]["choice"]:
+                wish.setdefault((name[1], fix["on"]), set()).add(fix["cmd"].split("  #")[0])
+    return [f"{name}: {sorted(values)}" for (name, _), values in wish.items() if len(values) > 1]
+
+
 wrong = []
+for post in sorted((source / "tests/data/posts").glob("*.txt")):
+    wrong += [f"{post.name}: {fight}" for fight in fights(post)]
 checked = ran = 0
 for case in cases:
     with tempfile.TemporaryDirectory() as scratch:
@@ -55,6 +72,7 @@ for case in cases:
         subprocess.run([ripstop, "audit", "--quiet", "--price", "none", "--fix-script", script, scratch / "site"],
                        check=False)
         text = script.read_text()
+        wrong += [f"{case.name}: {fight}" for fight in fights(scratch / "site")]
         if subprocess.run(["sh", "-n", script]).returncode:
             wrong.append(f"{case.name}: no valid shell")
         if checker:

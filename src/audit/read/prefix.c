@@ -302,6 +302,25 @@ static void inner_nccl(const char *text, char *host)
 	}
 }
 
+/* "[1614878438.093265] [node1:1234 :0] ... UCX  ERROR", "[node1:1234:0:1234] Caught signal": UCX's
+ * own. */
+static void inner_ucx(const char *text, char *host)
+{
+	const char *p = text, *q;
+
+	if (*p == '[' && digits(p + 1) && p[1 + digits(p + 1)] == '.' && (q = strstr(p, "] [")))
+		p = q + 2;
+	if (*p != '[' || !(strstr(p, " UCX ") || strstr(p, "] Caught signal")))
+		return;
+	q = p + 1 + name_length(p + 1);
+	if (*q == ':' && digits(q + 1) && q > p + 1) {
+		const char *rest = q + 1 + digits(q + 1);
+
+		if (*rest == ':' || !strncmp(rest, " :", 2))
+			name_copy(host, p + 1, (size_t)(q - p - 1));
+	}
+}
+
 /* "Aug 17 06:18:01 gpu01 kernel: ", "2025-08-17T06:18:01+00:00 gpu01 sshd[12]: ". */
 static void inner_syslog(const char *text, char *host)
 {
@@ -373,4 +392,6 @@ void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct r
 	out->strip = (size_t)(p - text);
 	if (!*out->inner)
 		inner_nccl(p, out->inner);
+	if (!*out->inner)
+		inner_ucx(p, out->inner);
 }

@@ -201,6 +201,57 @@ void rs_evidence_settle(struct rs_audit *a)
 			settle(a, a->findings[i]);
 }
 
+/* ---- Fixes of one variable ---- */
+
+/* "NCCL_X=y", "unset NCCL_X": the variable's name; 0 bytes: the fix is of something else. */
+static const char *variable(const char *command, size_t *n)
+{
+	const char *p = command + (strncmp(command, "unset ", 6) ? 0 : 6);
+
+	*n = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	if (p == command ? p[*n] != '=' : p[*n] && p[*n] != ' ')
+		*n = 0;
+	return p;
+}
+
+static const struct rs_finding_fix *others_fix(const struct rs_audit *a, const struct rs_finding *f,
+					       const char *command)
+{
+	size_t n, m;
+	const char *name = variable(command, &n), *other;
+
+	for (uint32_t i = 0; n && i < a->n_findings; i++) {
+		const struct rs_finding *g = a->findings[i];
+
+		if (g->verdict != RS_FAIL || g->suppressed || g->rule == f->rule)
+			continue;
+		for (uint32_t k = 0; k < g->n_fixes; k++) {
+			other = variable(g->fix[k].command, &m);
+			if (m == n && !strncmp(name, other, n) &&
+			    g->fix[k].choice == g->fix[0].choice)
+				return &g->fix[k];
+		}
+	}
+	return NULL;
+}
+
+void rs_evidence_agree(struct rs_audit *a)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		struct rs_finding *f = a->findings[i];
+
+		for (uint32_t k = 0; f->verdict == RS_FAIL && k < f->n_fixes; k++) {
+			const struct rs_finding_fix *o =
+				f->fix[k].yields ? others_fix(a, f, f->fix[k].command) : NULL;
+
+			if (!o)
+				continue;
+			f->fix[k].command = o->command;
+			f->fix[k].undo = o->undo;
+		}
+	}
+}
+
 /* ---- Findings that say the same ---- */
 
 struct like {
@@ -227,10 +278,34 @@ static void star(char *title, const char *name)
 	}
 }
 
+/* "10.0.0.2", " (7 lines)": each host's own, of what is one finding. */
+static void star_own(char *title)
+{
+	char *p = title, *from;
+
+	while ((p = strpbrk(p, "0123456789"))) {
+		size_t n = strspn(p, "0123456789."), dots = 0;
+
+		for (size_t i = 0; i < n; i++)
+			dots += p[i] == '.' && i + 1 < n;
+		if (dots == 3 && (p == title || strchr(" \"'(", p[-1]))) {
+			*p = '*';
+			memmove(p + 1, p + n, strlen(p + n) + 1);
+			n = 1;
+		}
+		p += n;
+	}
+	if ((p = strstr(title, " lines)")) && (from = strrchr(title, '(')) && from > title &&
+	    from < p && from + 1 + strspn(from + 1, "0123456789") == p)
+		memmove(from - 1, p + 7, strlen(p + 7) + 1);
+}
+
 static char *shape(const struct rs_finding *f)
 {
 	char *title = strdup(f->title);
 
+	if (title)
+		star_own(title);
 	for (uint32_t i = 0; title && i < f->n_subjects && i < 4; i++) {
 		star(title, f->subject[i].part);
 		star(title, f->subject[i].host);

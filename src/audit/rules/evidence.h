@@ -7,6 +7,9 @@
 /* A PASS stands on a fact that decided it; where a log states a failure, not on a setting or on
  * something's being there alone. What does not becomes UNKNOWN. After the rules, before causes. */
 void rs_evidence_settle(struct rs_audit *a);
+/* A fix that would do with any value takes that of another finding, so that no two of them set one
+ * variable to two values. Before the findings are merged. */
+void rs_evidence_agree(struct rs_audit *a);
 /* Findings of one check that say the same of several hosts or devices become one. */
 void rs_evidence_merge(struct rs_audit *a);
 

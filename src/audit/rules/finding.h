@@ -18,6 +18,7 @@ struct rs_finding_fix {
 	const char *command, *undo; /* undo NULL: there is none */
 	const char *interrupts;     /* "link flap", "reboot"; NULL: nothing */
 	bool persistent;
+	bool yields;    /* any value would serve: another finding's fix of this variable is taken */
 	uint8_t choice; /* fixes of one choice go together; another choice is an alternative */
 };
 struct rs_finding_need {

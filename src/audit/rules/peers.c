@@ -896,6 +896,8 @@ static void x06_judge(struct rs_audit *a, const struct rs_rule *r, struct ballot
 	rs_finding_fix(a, f, "all hosts of the job", true, NULL, NULL,
 		       "%s=%s  # the same everywhere, or unset everywhere", e->name,
 		       b->winner && strcmp(b->winner, "unset") ? b->winner : e->value);
+	if (f && f->n_fixes)
+		f->fix[f->n_fixes - 1].yields = true;
 }
 
 static void x06(struct rs_audit *a, const struct rs_rule *r)

@@ -49,6 +49,8 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	} else {
 		uint32_t version = rs_nccl_version(a, host, NULL);
 		bool by_env = !strcmp(index->subject, "env"); /* else a program's own word */
+		const char *was =
+			rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld", (long long)index->number);
 
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 				   "GID index %lld %s; index %d is RoCE v2 with an address",
@@ -60,18 +62,19 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 			rs_finding_fix(a, f, host, true, "the program's restart", NULL,
 				       "GID index %d by the program's own option or variable",
 				       best);
-		if (by_env && (!version || version >= rs_nccl_make(2, 21, 0))) {
-			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
-				       rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld",
-						     (long long)index->number),
-				       "unset NCCL_IB_GID_INDEX  # NCCL >= 2.21 finds it");
+		if (by_env && version >= rs_nccl_make(2, 21, 0)) {
+			rs_finding_fix(a, f, "all hosts of the job", true, NULL, was,
+				       "unset NCCL_IB_GID_INDEX  # this release finds it");
 			rs_finding_choice(f);
 		}
 		if (by_env)
-			rs_finding_fix(a, f, host, true, NULL,
-				       rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld",
-						     (long long)index->number),
-				       "NCCL_IB_GID_INDEX=%d", best);
+			rs_finding_fix(a, f, host, true, NULL, was, "NCCL_IB_GID_INDEX=%d", best);
+		/* as N05 has it: what any release takes stands first */
+		if (by_env && !version) {
+			rs_finding_choice(f);
+			rs_finding_fix(a, f, "all hosts of the job", true, NULL, was,
+				       "unset NCCL_IB_GID_INDEX  # NCCL >= 2.21 finds it");
+		}
 	}
 	rs_finding_subject(a, f, host, nic + 4);
 	rs_finding_fact(f, index);

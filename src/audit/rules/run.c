@@ -256,6 +256,7 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 		return rs_error_set(e, a->err, "out of memory");
 	rs_evidence_settle(a);
 	accept(a);
+	rs_evidence_agree(a);
 	rs_evidence_merge(a);
 	find_causes(a);
 	rs_audit_sort(a);

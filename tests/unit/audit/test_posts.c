@@ -74,6 +74,8 @@ static bool holds(const struct rs_audit *a, char *line)
 		return has_fact(a, rest);
 	if (!strcmp(what, "fail"))
 		return count(a, rest, RS_FAIL) > 0;
+	if (!strcmp(what, "once"))
+		return count(a, rest, RS_FAIL) == 1;
 	if (!strcmp(what, "not-fail"))
 		return !count(a, rest, RS_FAIL);
 	if (!strcmp(what, "no"))
