@@ -342,6 +342,17 @@ static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_me
 				 : rs_audit_text(a, "%s (%u lines)", m->title, h.lines);
 }
 
+static bool any_named(const struct rs_audit *a, const char *prefix)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		uint32_t at = 0;
+
+		if (rs_facts_next(a->facts, &at, rs_facts_host(a->facts, i), "message", prefix))
+			return true;
+	}
+	return false;
+}
+
 /* Names of a row: its key, or of each errno that was met. */
 static void hear_row(struct rs_audit *a, const struct rs_rule *r, const struct rs_message *m)
 {
@@ -351,6 +362,9 @@ static void hear_row(struct rs_audit *a, const struct rs_rule *r, const struct r
 		hear(a, r, m, m->key, NULL);
 		return;
 	}
+	snprintf(name, sizeof(name), "%s/", m->key);
+	if (!any_named(a, name))
+		return;
 	for (int e = 0; e < 134; e++) {
 		const struct rs_message *found;
 
