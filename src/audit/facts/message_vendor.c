@@ -158,7 +158,9 @@ static const struct rs_message rows[] = {
 		.need_why = "which of them ran full",
 		.pattern = P("H/W Event Queue overflow", "Flow control EQ full",
 			     "Flow control UX LE resources", "priority LE exhaustion",
-			     "Control EQ drops detected", "dropped FC message: retry_delay"),
+			     "Control EQ drops detected", "dropped FC message: retry_delay",
+			     "Flow control triggered", "failure to append LE",
+			     "Software endpoint mode required"),
 	},
 	{
 		.key = "slingshot-service",

@@ -35,6 +35,7 @@ static const struct rs_message rows[] = {
 	{
 		.key = "verbs-modify",
 		.but = "UMR QP|to INIT|to Init",
+		.against = "message devx-modify", /* the firmware's answer says more */
 		.check = "R02",
 		.severity = CRIT,
 		.confidence = RS_MEDIUM,

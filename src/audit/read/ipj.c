@@ -230,6 +230,9 @@ static int read_bond(struct rs_audit *a, const struct rs_input *in)
 	while (rs_line_next(in, &l)) {
 		char *key, *value;
 
+		/* drivers/net/bonding/bond_procfs.c: no port has a partner */
+		if (strstr(l.text, "has no active aggregator"))
+			rs_input_add(a, in, l.number, NULL, subject, "aggregator", "none");
 		if (!rs_line_pair(l.text, ':', &key, &value) || !*value)
 			continue;
 		if (!strcmp(key, "Bonding Mode"))

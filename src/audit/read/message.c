@@ -320,8 +320,28 @@ static int errno_of(const char *line)
 	for (unsigned i = 0; i < sizeof(before) / sizeof(*before); i++)
 		if ((p = strstr(line, before[i])) && sscanf(p + strlen(before[i]), "%d", &n) == 1 &&
 		    n && abs(n) < 134)
-			return abs(n);
+			/* NVSHMEM's own codes, up to 9, are no errno */
+			return !strncmp(before[i], "non-zero", 8) && n < 10 ? 0 : abs(n);
 	return 0;
+}
+
+/* "error print", "error messages": what a change is about, not what happened. */
+static bool of_errors(const char *rest, size_t n)
+{
+	static const char *const what[] = {"rror print", "rror message", "rror handling",
+					   "rror log",   "rror report",  "rror string"};
+
+	for (unsigned i = 0; i < sizeof(what) / sizeof(*what); i++)
+		if (n > strlen(what[i]) && !strncmp(rest, what[i], strlen(what[i])))
+			return true;
+	return false;
+}
+
+/* A constant that stands alone on its line is a list's, or a manual page's. */
+static bool stands_alone(const char *line)
+{
+	line += strspn(line, " \t*-");
+	return !line[strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_ \t")];
 }
 
 /* A call's name in a line that does not say near it that it failed is no message of failure. */
@@ -334,9 +354,14 @@ static bool says_failure(const char *line, const char *at, const char *end)
 	const char *from = at - line > BEFORE ? at - BEFORE : line;
 	size_t n = strnlen(end, AFTER) + (size_t)(end - from);
 
-	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (memmem(from, n, words[i], strlen(words[i])))
+	if (stands_alone(line))
+		return false;
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const char *word = memmem(from, n, words[i], strlen(words[i]));
+
+		if (word && !of_errors(word, n - (size_t)(word - from)))
 			return true;
+	}
 	for (unsigned i = 0; i < sizeof(errnos) / sizeof(*errnos); i++)
 		if (memmem(from, n, errnos[i].text, strlen(errnos[i].text)))
 			return true;

@@ -326,8 +326,10 @@ static struct rs_finding *p05_unseen(struct rs_audit *a, const struct rs_rule *r
 		a, r, told ? RS_FAIL : RS_UNKNOWN, told ? RS_MINOR : RS_MAJOR,
 		"the IOMMU translates DMA; which way GPUs and NICs reach each other was not seen");
 
-	if (f)
+	if (f) {
 		f->confidence = RS_MEDIUM;
+		f->states_failure = told;
+	}
 	if (told)
 		rs_finding_fix(a, f, host, true, "reboot", "remove it from the command line",
 			       "iommu=pt  # kernel command line, with intel_iommu=on or "

@@ -631,6 +631,20 @@ static void h08_slaves(struct rs_audit *a, const struct rs_rule *r, const char *
 	const char *what = "has no link";
 	struct rs_finding *f;
 
+	if (!down && (down = rs_facts_get(a->facts, host, bond, "aggregator"))) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "%s has no active aggregator: LACP uses "
+				   "none of its ports",
+				   bond + 5);
+		rs_finding_subject(a, f, host, bond + 5);
+		rs_finding_fact(f, down);
+		rs_finding_why(a, f,
+			       "no port of it has agreed with a partner: the switch's ports are no "
+			       "LACP group, or are another one's; the bond carries nothing");
+		rs_finding_need(a, f, "cat /proc/net/bonding/BOND, as root",
+				"each port's partner: MAC address and key");
+		return;
+	}
 	if (!down) {
 		down = rs_facts_get(a->facts, host, bond, "slave_apart");
 		what = "is in another aggregator: LACP does not use it";
