@@ -1,6 +1,7 @@
 /* Prefixes of lines: stamps of collectors, tags of launchers, and the names of hosts in them. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "audit/read/place.h"
@@ -204,12 +205,35 @@ static size_t habit_name(const char *text, char *mark, size_t *all)
 	return letter ? n : 0;
 }
 
+/* "  12: ", srun -l's: its length, 0: none. `ip` numbers its interfaces and rules, too. */
+static size_t task_label(const char *text, unsigned *task)
+{
+	const char *p = text + strspn(text, " "), *rest;
+	size_t n = digits(p), name;
+
+	if (!n || n > 6 || p[n] != ':' || (p[n + 1] && p[n + 1] != ' '))
+		return 0;
+	rest = p + n + 1 + (p[n + 1] == ' ');
+	name = strcspn(rest, " ");
+	if (strstr(rest, ": <") || !strncmp(rest, "from ", 5) ||
+	    !strncmp(rest + name + strspn(rest + name, " "), "inet", 4))
+		return 0;
+	*task = (unsigned)atoi(p) % RS_TASKS;
+	return (size_t)(rest - text);
+}
+
 void rs_prefix_learn(struct rs_prefix_habits *h, const char *text)
 {
 	size_t all, n;
+	unsigned task;
 	char mark;
 
 	h->lines += *text != '\0';
+	if (task_label(text, &task)) {
+		h->labels++;
+		h->again += h->task[task / 64] >> task % 64 & 1;
+		h->task[task / 64] |= 1ull << task % 64;
+	}
 	h->gang |= strstr(text, "pdsh -") || strstr(text, "clush -");
 	n = habit_name(text, &mark, &all);
 	if (!n)
@@ -259,6 +283,8 @@ void rs_prefix_settle(struct rs_prefix_habits *h)
 	/* a third of the text, or it is a key and a value */
 	h->colon = 3 * colon >= h->lines && colon >= 3;
 	h->bar = 2 * bar >= h->lines && bar;
+	/* some tasks say several things, or it is a list */
+	h->label = h->labels >= 3 && 2 * h->again >= h->labels && 5 * h->labels >= h->lines;
 }
 
 static size_t habit_length(const struct rs_prefix_habits *h, const char *text, char *host)
@@ -381,6 +407,8 @@ void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct r
 			n = clock_length(p);
 		if (!n)
 			n = epoch_length(p);
+		if (!n && h->label && !i)
+			n = task_label(p, &(unsigned){0});
 		if (!n)
 			n = spdlog_length(p);
 		if (!n)

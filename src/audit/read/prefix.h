@@ -4,12 +4,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum { RS_NAME_BYTES = 64, RS_HABITS = 64 };
+enum { RS_NAME_BYTES = 64, RS_HABITS = 64, RS_TASKS = 4096 };
 
 /*
- * Names before "name: " (pdsh) and "name | " (docker compose) are ambiguous on one line alone. A
- * text has the habit when such names come again and again.
+ * Names before "name: " (pdsh) and "name | " (docker compose) and numbers before "12: " (srun -l)
+ * are ambiguous on one line alone. A text has the habit when they come again and again.
  */
 struct rs_prefix_habits {
 	struct {
@@ -18,8 +19,10 @@ struct rs_prefix_habits {
 		unsigned count;
 	} seen[RS_HABITS];
 	unsigned n, lines;
-	bool colon, bar; /* rs_prefix_settle(): the text has it */
-	bool gang;       /* a command that asks many hosts stands in the text */
+	unsigned labels, again; /* lines with a task's number before them; with one seen before */
+	uint64_t task[RS_TASKS / 64];
+	bool colon, bar, label; /* rs_prefix_settle(): the text has it */
+	bool gang;              /* a command that asks many hosts stands in the text */
 };
 
 struct rs_prefix {
