@@ -12,6 +12,10 @@ static const char *const advice[] = {
 	[RS_PAIRS_RAIL] = "the leaf of this rail, or a setting that all its NICs share",
 	[RS_PAIRS_LEAF] =
 		"the uplinks of their leaf: links that are down or slow, oversubscription",
+	[RS_PAIRS_LEAF_SENDS] =
+		"the uplinks of their leaf: what they send, and what the spines receive",
+	[RS_PAIRS_LEAF_RECEIVES] =
+		"the uplinks of their leaf: what the spines send, pauses of the leaf",
 	[RS_PAIRS_BETWEEN] = "the spines and links that join the two",
 	[RS_PAIRS_SOME_PATHS] = "one link of several: a slow or lossy uplink, a NIC of several",
 	[RS_PAIRS_PAIR] = "measure it again, both ways; then its links",
@@ -44,9 +48,11 @@ static void print_fault(const struct rs_pairs *p, const struct rs_pairs_fault *f
 		     "confidence %s (%.2f).%s",
 		     number, f->what, f->factor * 100, f->slow, f->n, sure(f->confidence),
 		     f->confidence,
-		     f->inferred ? " No leaf was given: that they share one follows from the "
-				   "matrix, and whether it or the rest is at fault does not."
-				 : "");
+		     !f->inferred ? ""
+		     : f->kind == RS_PAIRS_BETWEEN
+			     ? " No leaf was given: that they share one follows from the matrix."
+			     : " No leaf was given: that they share one follows from the matrix, "
+			       "and whether it or the rest is at fault does not.");
 	pairs_of(p, f, out);
 	rs_paragraph(out, 2, "Look at: %s.", advice[f->kind]);
 }

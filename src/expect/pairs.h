@@ -47,6 +47,8 @@ enum rs_pairs_kind {
 	RS_PAIRS_NIC,        /* one NIC of a host */
 	RS_PAIRS_RAIL,       /* one NIC of all hosts */
 	RS_PAIRS_LEAF,       /* hosts that are slow to all others, and not among themselves */
+	RS_PAIRS_LEAF_SENDS, /* the same one way: what they send to the others */
+	RS_PAIRS_LEAF_RECEIVES,
 	RS_PAIRS_BETWEEN,    /* two groups that are slow to each other */
 	RS_PAIRS_SOME_PATHS, /* some pairs of a host or of a leaf, others not: one link of several
 			      */

@@ -10,17 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include "expect/pairs.h"
+#include "expect/pairs_blocks.h"
 
-enum { ROUNDS = 32, SETS_MAX = 8192, LEVELS = 128 };
+enum { ROUNDS = 32, SETS_MAX = 8192, LEVELS = 128, STEPS = 1000 };
 /* A loss below this is no fault; noise is never taken to be less, or a cell more than so far
  * off; of a set's cells so many have to be slow. */
 static const double LEAST = 0.06, NOISE_MIN = 0.01, CLIP = 3.5, SHARE = 0.75;
 /* Pairs of two leaves are a few per cent slower anyway, and collisions slow many of them. */
-static const double LEAST_LEAF = 0.1, SHARE_LEAF = 0.85;
+static const double LEAST_LEAF = 0.1, SHARE_LEAF = 0.85, SHARE_BLOCK = 0.95;
 
-const char *const rs_pairs_kinds[] = {"host", "sends",      "receives", "nic",
-				      "rail", "leaf",       "between",  "some-paths",
-				      "pair", "collisions", NULL};
+const char *const rs_pairs_kinds[] = {
+	"host",          "sends",   "receives",   "nic",  "rail",       "leaf", "leaf-sends",
+	"leaf-receives", "between", "some-paths", "pair", "collisions", NULL};
 
 struct cell {
 	uint32_t from, to;
@@ -32,7 +33,9 @@ struct cell {
 struct set {
 	enum rs_pairs_kind kind;
 	uint32_t a, b;  /* name, host, rail or group */
-	const bool *in; /* of an inferred leaf: [host] */
+	const bool *in; /* of an inferred leaf, or the senders of a block: [host] */
+	const bool *to; /* the receivers of a block */
+	bool one_way;
 	bool inferred;
 };
 
@@ -43,6 +46,9 @@ struct judge {
 	struct cell *cell;
 	double *some;                   /* room for as many */
 	double *sent, *received;        /* [host] */
+	double *way;                    /* [host * hosts]: the mean; NAN: not measured */
+	uint32_t *part_of;              /* [host] */
+	double part;                    /* of the pairs, at most so many are below the level */
 	double level, noise, threshold; /* level: ln, as the cells' */
 	struct set *set;
 	uint32_t n_sets, n_plain; /* plain: those that do not depend on what was found */
@@ -74,6 +80,12 @@ static void shift(struct judge *j, double by)
 	j->level += by;
 }
 
+/* Where most pairs may be slow, those near the level tell it; else all that no fault holds do. */
+static bool tells(const struct judge *j, const struct cell *c)
+{
+	return c->held > -LEAST && (j->part <= 0.5 || fabs(c->y) < fmax(LEAST, CLIP * j->noise));
+}
+
 /* Level and noise by the pairs that no fault holds; a half of them at least is healthy. Before any
  * fault is known, by those above the level alone: what is below may be slow. */
 static void settle(struct judge *j, bool above)
@@ -81,13 +93,13 @@ static void settle(struct judge *j, bool above)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < j->n && !above; i++)
-		if (j->cell[i].held > -LEAST)
+		if (tells(j, &j->cell[i]))
 			j->some[n++] = j->cell[i].y;
 	if (n >= 3)
 		shift(j, median(j->some, n));
 	n = 0;
 	for (uint32_t i = 0; i < j->n; i++)
-		if (above ? j->cell[i].y >= 0 : j->cell[i].held > -LEAST)
+		if (above ? j->cell[i].y >= 0 : tells(j, &j->cell[i]))
 			j->some[n++] = fabs(j->cell[i].y);
 	if (n >= 3)
 		j->noise = fmax(NOISE_MIN, 1.4826 * median(j->some, n));
@@ -98,6 +110,7 @@ static void start_at(struct judge *j, double part)
 {
 	uint32_t at = (uint32_t)(part * (j->n - 1));
 
+	j->part = part;
 	for (uint32_t i = 0; i < j->n; i++) {
 		j->cell[i].held = 0;
 		j->some[i] = j->cell[i].y;
@@ -116,7 +129,9 @@ static int take_cells(struct judge *j)
 	j->some = rs_arena_alloc(j->arena, (size_t)p->n * p->n + 1, sizeof(*j->some));
 	j->sent = rs_arena_alloc(j->arena, p->n, sizeof(*j->sent));
 	j->received = rs_arena_alloc(j->arena, p->n, sizeof(*j->received));
-	if (!j->cell || !j->some || !j->sent || !j->received)
+	j->way = rs_arena_alloc(j->arena, (size_t)p->n_hosts * p->n_hosts, sizeof(*j->way));
+	j->part_of = rs_arena_alloc(j->arena, p->n_hosts, sizeof(*j->part_of));
+	if (!j->cell || !j->some || !j->sent || !j->received || !j->way || !j->part_of)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->n; i++)
 		for (uint32_t k = 0; k < p->n; k++) {
@@ -156,7 +171,20 @@ static bool member(const struct judge *j, const struct set *s, const struct cell
 		if (s->in)
 			return s->in[p->host[c->from]] != s->in[p->host[c->to]];
 		return (p->group[c->from] == s->a) != (p->group[c->to] == s->a);
+	case RS_PAIRS_LEAF_SENDS:
+		if (s->in)
+			return s->in[p->host[c->from]] && s->to[p->host[c->to]];
+		return p->group[c->from] == s->a && p->group[c->to] != s->a;
+	case RS_PAIRS_LEAF_RECEIVES:
+		if (s->in)
+			return s->in[p->host[c->from]] && s->to[p->host[c->to]];
+		return p->group[c->to] == s->a && p->group[c->from] != s->a;
 	case RS_PAIRS_BETWEEN:
+		if (s->in)
+			return (s->in[p->host[c->from]] && s->to[p->host[c->to]]) ||
+			       (!s->one_way && s->in[p->host[c->to]] && s->to[p->host[c->from]]);
+		if (s->one_way)
+			return p->group[c->from] == s->a && p->group[c->to] == s->b;
 		return (p->group[c->from] == s->a && p->group[c->to] == s->b) ||
 		       (p->group[c->from] == s->b && p->group[c->to] == s->a);
 	default:
@@ -168,6 +196,20 @@ static void add_set(struct judge *j, struct set s)
 {
 	if (j->n_sets < SETS_MAX)
 		j->set[j->n_sets++] = s;
+}
+
+/* What a given group sends and receives, to all and to each of the others. */
+static void list_ways(struct judge *j, uint32_t g)
+{
+	if (j->p->n_groups > 2) {
+		add_set(j, (struct set){.kind = RS_PAIRS_LEAF_SENDS, .a = g});
+		add_set(j, (struct set){.kind = RS_PAIRS_LEAF_RECEIVES, .a = g});
+	}
+	for (uint32_t k = 0; k < j->p->n_groups; k++)
+		if (k != g)
+			add_set(j,
+				(struct set){
+					.kind = RS_PAIRS_BETWEEN, .a = g, .b = k, .one_way = true});
 }
 
 static void list_sets(struct judge *j)
@@ -189,6 +231,8 @@ static void list_sets(struct judge *j)
 		add_set(j, (struct set){.kind = RS_PAIRS_LEAF, .a = g});
 		for (uint32_t k = 0; k < g; k++)
 			add_set(j, (struct set){.kind = RS_PAIRS_BETWEEN, .a = k, .b = g});
+		if (!p->undirected)
+			list_ways(j, g);
 	}
 	j->n_plain = j->n_sets;
 }
@@ -284,6 +328,57 @@ static void infer_leaves(struct judge *j)
 		leaf_of(j, h, sum, raw, n);
 }
 
+/* The mean of each way of two hosts, as the faults so far leave it. */
+static struct rs_pairs_view view(struct judge *j)
+{
+	const struct rs_pairs *p = j->p;
+	size_t all = (size_t)p->n_hosts * p->n_hosts;
+	uint32_t *n = rs_arena_alloc(j->arena, all, sizeof(*n));
+	struct rs_pairs_view v = {
+		.hosts = p->n_hosts, .mean = j->way, .slow = -fmax(j->threshold / 2, LEAST)};
+
+	memset(j->way, 0, all * sizeof(*j->way));
+	for (uint32_t i = 0; i < j->n && n; i++) {
+		const struct cell *c = &j->cell[i];
+		size_t at = (size_t)p->host[c->from] * p->n_hosts + p->host[c->to];
+
+		j->way[at] += fmax(c->y - c->held, -LEVELS);
+		n[at]++;
+	}
+	for (size_t i = 0; i < all; i++)
+		j->way[i] = n && n[i] ? j->way[i] / n[i] : NAN;
+	return v;
+}
+
+/* Hosts that are slow towards the same others: a leaf's way up or down, the path of two leaves. */
+static void infer_blocks(struct judge *j)
+{
+	struct rs_pairs_block block[RS_PAIRS_BLOCKS];
+	struct rs_pairs_view v = view(j);
+	uint32_t n;
+
+	if (j->p->n_groups || j->p->n_hosts < 4)
+		return;
+	n = rs_pairs_blocks(&v, j->arena, block);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rs_pairs_block *b = &block[i];
+		struct set s = {
+			.kind = RS_PAIRS_BETWEEN, .in = b->from, .to = b->to, .inferred = true};
+		bool same = b->from[0] && b->to[0];
+
+		for (uint32_t h = 1; h < j->p->n_hosts; h++)
+			same |= b->from[h] && b->to[h];
+		if (b->n_from + b->n_to < j->p->n_hosts)
+			add_set(j, s); /* else it is a leaf's */
+		s.one_way = true;
+		if (b->n_from + b->n_to == j->p->n_hosts && !same)
+			s.kind =
+				b->n_from <= b->n_to ? RS_PAIRS_LEAF_SENDS : RS_PAIRS_LEAF_RECEIVES;
+		if (!j->p->undirected && !same)
+			add_set(j, s);
+	}
+}
+
 /* ---- What a set explains ---- */
 
 /* How unlikely a cell is at a level, in units of the noise; clipped, so that no single one rules.
@@ -302,7 +397,7 @@ struct fit {
 
 static struct fit fit_set(struct judge *j, const struct set *s)
 {
-	bool leaf = s->kind == RS_PAIRS_LEAF || s->kind == RS_PAIRS_BETWEEN;
+	bool leaf = s->kind >= RS_PAIRS_LEAF && s->kind <= RS_PAIRS_BETWEEN;
 	struct fit f = {0};
 	uint32_t n = 0;
 	double part;
@@ -322,13 +417,16 @@ static struct fit fit_set(struct judge *j, const struct set *s)
 	part = f.level / 2;
 	for (uint32_t i = 0; i < n; i++)
 		f.slow += j->some[i] < part;
-	if (f.slow < (leaf ? SHARE_LEAF : SHARE) * n)
+	if (f.slow < (s->to ? SHARE_BLOCK : leaf ? SHARE_LEAF : SHARE) * n)
 		return f;
+	f.slow = 0;
 	for (uint32_t i = 0; i < j->n; i++) {
 		const struct cell *c = &j->cell[i];
 
-		if (member(j, s, c))
-			f.gain += cost(j, c->y, c->held) - cost(j, c->y, fmin(c->held, f.level));
+		if (!member(j, s, c))
+			continue;
+		f.slow += c->y < part;
+		f.gain += cost(j, c->y, c->held) - cost(j, c->y, fmin(c->held, f.level));
 	}
 	f.gain -= log((double)j->n + j->n_sets);
 	return f;
@@ -365,6 +463,19 @@ static uint32_t count(const bool *in, uint32_t n)
 	return k;
 }
 
+static const char *name_block(struct judge *j, const struct set *s)
+{
+	const char *from = list_hosts(j, s->in, true), *to = list_hosts(j, s->to, true);
+
+	if (!from || !to)
+		return NULL;
+	if (!strcmp(from, to))
+		return rs_arena_printf(j->p->arena, "hosts %s among themselves", from);
+	return rs_arena_printf(j->p->arena,
+			       s->one_way ? "hosts %s to hosts %s" : "hosts %s and hosts %s", from,
+			       to);
+}
+
 static const char *name_set(struct judge *j, const struct set *s)
 {
 	const struct rs_pairs *p = j->p;
@@ -382,9 +493,19 @@ static const char *name_set(struct judge *j, const struct set *s)
 				       list_hosts(j, s->in,
 						  2 * count(s->in, p->n_hosts) <= p->n_hosts))
 			     : rs_arena_printf(a, "leaf %s", p->group_name[s->a]);
+	case RS_PAIRS_LEAF_SENDS:
+		return s->in ? rs_arena_printf(a, "what hosts %s send to the others",
+					       list_hosts(j, s->in, true))
+			     : rs_arena_printf(a, "what leaf %s sends", p->group_name[s->a]);
+	case RS_PAIRS_LEAF_RECEIVES:
+		return s->in ? rs_arena_printf(a, "what hosts %s receive from the others",
+					       list_hosts(j, s->to, true))
+			     : rs_arena_printf(a, "what leaf %s receives", p->group_name[s->a]);
 	case RS_PAIRS_BETWEEN:
-		return rs_arena_printf(a, "leaves %s and %s", p->group_name[s->a],
-				       p->group_name[s->b]);
+		return s->in ? name_block(j, s)
+			     : rs_arena_printf(
+				       a, s->one_way ? "leaf %s to leaf %s" : "leaves %s and %s",
+				       p->group_name[s->a], p->group_name[s->b]);
 	case RS_PAIRS_SENDS:
 		return rs_arena_printf(a, "what host %s sends", p->host_name[s->a]);
 	case RS_PAIRS_RECEIVES:
@@ -445,6 +566,150 @@ static bool may_be(const struct judge *j, const struct set *s)
 	return sum < 0;
 }
 
+/* ---- Hosts, or leaves, that are slow to all: all of them at once ---- */
+
+/* What host or leaf `part` reaches with the parts that are well; where none is, with all others. */
+static struct fit fit_apart(struct judge *j, uint32_t part, bool well)
+{
+	struct fit f = {0};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct cell *c = &j->cell[i];
+		uint32_t a = j->part_of[j->p->host[c->from]], b = j->part_of[j->p->host[c->to]];
+
+		if (a == b || (a != part && b != part))
+			continue;
+		f.n++;
+		if (!well || !(a == part ? b : a))
+			j->some[n++] = c->y;
+	}
+	f.level = n >= 2 ? median(j->some, n) : 0;
+	if (f.level > -fmax(LEAST, 5 * j->noise / sqrt(fmax(n, 1))))
+		return f;
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct cell *c = &j->cell[i];
+		uint32_t a = j->part_of[j->p->host[c->from]], b = j->part_of[j->p->host[c->to]];
+
+		f.slow += a != b && (a == part || b == part) && c->y < f.level / 2;
+	}
+	return f;
+}
+
+static double level_apart(const struct judge *j, const struct fit *fits, const struct cell *c)
+{
+	uint32_t a = j->part_of[j->p->host[c->from]], b = j->part_of[j->p->host[c->to]];
+
+	/* part 0 is well, and a part's own pairs are */
+	return a == b ? 0 : fmin(a ? fits[a].level : 0, b ? fits[b].level : 0);
+}
+
+/* What the parts 1 to n explain together. 0: nothing that they are slow by. */
+static double gain_apart(struct judge *j, struct fit *fits, uint32_t n, bool well)
+{
+	double gain = -(double)n * log((double)j->n + j->n_sets);
+
+	for (uint32_t part = 1; part <= n; part++) {
+		fits[part] = fit_apart(j, part, well);
+		if (!fits[part].slow)
+			return 0;
+	}
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct cell *c = &j->cell[i];
+
+		gain += cost(j, c->y, c->held) -
+			cost(j, c->y, fmin(c->held, level_apart(j, fits, c)));
+	}
+	return gain;
+}
+
+/* The fewer pairs of others there are to compare with, the less is sure: these may be the special
+ * ones. */
+static double sure_apart(const struct judge *j, bool well)
+{
+	double others = 0, hosts = j->p->n_hosts, pairs;
+
+	for (uint32_t h = 0; h < j->p->n_hosts; h++)
+		others += !j->part_of[h];
+	pairs = others * (others - 1) / 2;
+	return well ? (1 - exp2(-pairs)) * fmin(1, 2 * others / hosts) : 0.5;
+}
+
+static const char *name_apart(struct judge *j, uint32_t part, uint32_t hosts, uint32_t any)
+{
+	const struct rs_pairs *p = j->p;
+	bool *in = rs_arena_alloc(j->arena, p->n_hosts, sizeof(*in));
+	uint32_t group = UINT32_MAX, of_group = 0, n = 0;
+
+	if (!in)
+		return NULL;
+	if (hosts == 1)
+		return name_set(j, &(struct set){.kind = RS_PAIRS_HOST, .a = any});
+	for (uint32_t h = 0; h < p->n_hosts; h++)
+		in[h] = j->part_of[h] == part;
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->host[i] == any)
+			group = p->n_groups ? p->group[i] : UINT32_MAX;
+	for (uint32_t i = 0; i < p->n && group != UINT32_MAX; i++) {
+		of_group += p->group[i] == group;
+		n += p->group[i] == group && in[p->host[i]];
+	}
+	if (n && n == of_group)
+		return name_set(j, &(struct set){.kind = RS_PAIRS_LEAF, .a = group});
+	return rs_arena_printf(p->arena, "hosts %s", list_hosts(j, in, true));
+}
+
+static bool tell_apart(struct judge *j, const struct fit *fits, uint32_t n, bool well)
+{
+	const struct rs_pairs *p = j->p;
+
+	for (uint32_t part = 1; part <= n; part++) {
+		uint32_t hosts = 0, any = 0;
+		struct rs_pairs_fault *f;
+
+		for (uint32_t h = 0; h < p->n_hosts; h++)
+			if (j->part_of[h] == part) {
+				hosts++;
+				any = h;
+			}
+		f = new_fault(j, hosts > 1 ? RS_PAIRS_LEAF : RS_PAIRS_HOST,
+			      name_apart(j, part, hosts, any));
+		if (!f)
+			return false;
+		f->n = fits[part].n;
+		f->slow = fits[part].slow;
+		f->factor = exp(p->latency ? -fits[part].level : fits[part].level);
+		f->confidence = sure_apart(j, well) * f->slow / f->n;
+		f->inferred = hosts > 1 && !p->n_groups;
+	}
+	for (uint32_t i = 0; i < j->n; i++)
+		j->cell[i].held = fmin(j->cell[i].held, level_apart(j, fits, &j->cell[i]));
+	settle(j, false);
+	j->threshold = threshold_of(j);
+	return true;
+}
+
+static bool take_parts(struct judge *j, uint32_t n, bool well, double at_least)
+{
+	struct fit *fits = rs_arena_alloc(j->arena, n + 1, sizeof(*fits));
+
+	return fits && j->out->n + n <= RS_PAIRS_FAULTS &&
+	       gain_apart(j, fits, n, well) >= fmax(3, at_least) && tell_apart(j, fits, n, well);
+}
+
+/* A leaf would be taken for several hosts, and two leaves for one: what is more goes first. */
+static bool take_apart(struct judge *j, double at_least)
+{
+	struct rs_pairs_view v = view(j);
+	bool well;
+	uint32_t n = rs_pairs_leaves(&v, j->part_of, &well);
+
+	if (n >= 2 && take_parts(j, n, well, at_least))
+		return true;
+	n = rs_pairs_slow_hosts(&v, j->part_of);
+	return n >= 2 && take_parts(j, n, true, at_least);
+}
+
 static bool take_best(struct judge *j)
 {
 	struct fit best = {0};
@@ -453,6 +718,7 @@ static bool take_best(struct judge *j)
 	double other = 0;
 
 	infer_leaves(j);
+	infer_blocks(j);
 	sum_names(j);
 	for (uint32_t i = 0; i < j->n_sets; i++) {
 		struct fit k = {0};
@@ -468,6 +734,8 @@ static bool take_best(struct judge *j)
 			other = k.gain;
 		}
 	}
+	if (take_apart(j, best.gain))
+		return true;
 	if (!taken || best.gain < 3)
 		return false;
 	f = new_fault(j, taken->kind, name_set(j, taken));
@@ -669,7 +937,7 @@ static void separate(struct judge *j)
 		return;
 	qsort(j->some, n, sizeof(*j->some), by_value);
 	best = mixture(j->some, n, 0, j->noise);
-	for (uint32_t q = n / 2; q < n - n / 10; q++) {
+	for (uint32_t q = n / 2; q < n - n / 10; q += 1 + n / STEPS) {
 		double at = j->some[q], wide;
 		uint32_t k = 0;
 
@@ -706,6 +974,7 @@ static double attempt(struct judge *j, double part)
 	for (int round = 0; round < ROUNDS && take_best(j); round++)
 		;
 	if (!j->out->n && part > 0.5) {
+		j->part = 0.5;
 		settle(j, false);
 		j->threshold = threshold_of(j);
 	}
@@ -715,7 +984,7 @@ static double attempt(struct judge *j, double part)
 /* Most pairs may be slow: the level is where faults explain the rest best. */
 static void judge(struct judge *j)
 {
-	static const double parts[] = {0.5, 0.62, 0.72, 0.8, 0.88};
+	static const double parts[] = {0.5, 0.62, 0.72, 0.8, 0.88, 0.95};
 	double least = INFINITY, best = 0.5;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
