@@ -83,21 +83,6 @@ static bool is_lx(struct rs_expect *x, const char *host, const struct rs_part *p
 	       (text && strstr(text, " Lx"));
 }
 
-/* What ibv_devinfo -v shows: lanes times their rate ("4X", "50.0 Gbps"). 0: it does not. */
-static int64_t of_verbs(struct rs_expect *x, const char *host, const struct rs_part *p)
-{
-	const struct rs_facts *facts = x->audit->facts;
-	const char *speed, *width;
-	char nic[160];
-	double rate;
-
-	snprintf(nic, sizeof(nic), "nic/%s", p->name);
-	speed = rs_facts_value(facts, host, nic, "active_speed");
-	width = rs_facts_value(facts, host, nic, "active_width");
-	rate = speed && width ? strtod(speed, NULL) * strtod(width, NULL) : 0;
-	return rate >= 1 && rate <= 3200 ? (int64_t)(rate + 0.5) * RS_GBPS : 0;
-}
-
 /* The slot that a port of this rate needs. */
 struct rs_pcie expect_slot(const struct rs_part *p)
 {
@@ -155,7 +140,7 @@ static void complete_nic(struct rs_expect *x, struct expect_host *h, int part)
 		p->model = rs_nic_model_find(x->world->given.nic)->name;
 	m = rs_nic_model_find(p->model);
 	if (!p->port_rate)
-		p->port_rate = of_verbs(x, h->name, p);
+		p->port_rate = expect_told_rate(x, h->name, p);
 	if (!p->port_rate && x->world->given.gbps > 0)
 		p->port_rate = (int64_t)(x->world->given.gbps * RS_GBPS);
 	if (!p->port_rate && (m || p->up.gen)) {

@@ -66,10 +66,11 @@ static void devices_of_lists(struct placing *p)
 {
 	const struct rs_facts *facts = p->x->audit->facts;
 	const struct rs_fact *f;
+	bool none = !p->gpus;
 	uint32_t at = 0;
 	const char *s;
 
-	while (!p->gpus && (s = rs_facts_subject(facts, &at, p->host, "gpu/")))
+	while (none && (s = rs_facts_subject(facts, &at, p->host, "gpu/")))
 		add(p, "", rs_audit_text(p->x->audit, "gpu%s", s + 4), true);
 	at = 0;
 	while ((s = rs_facts_subject(facts, &at, p->host, "nic/")))

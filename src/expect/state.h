@@ -132,6 +132,9 @@ struct expect_run {
 /* hosts.c: the world from facts; x->no_*, x->next where too little is known. */
 int expect_hosts(struct rs_expect *x, const struct rs_expect_options *o, struct rs_error *e);
 /* place.c: a host from topo -m and lists of devices, where no PCI tree is known; NULL: neither. */
+/* What tools tell of a port: bits per second (0: they do not); "InfiniBand", "Ethernet" or NULL. */
+int64_t expect_told_rate(struct rs_expect *x, const char *host, const struct rs_part *p);
+const char *expect_told_layer(struct rs_expect *x, const char *host, const struct rs_part *p);
 struct rs_host *expect_place(struct rs_expect *x, const char *host, struct rs_load *l);
 /* The host that --given alone describes; NULL: it describes none. */
 struct rs_host *expect_place_given(struct rs_expect *x, struct rs_load *l);

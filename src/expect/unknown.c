@@ -252,23 +252,6 @@ static void queue_pairs(struct rs_expect *x)
 
 /* ---- The network ---- */
 
-static const char *layer_of(struct rs_expect *x, const char *host, const char *nic)
-{
-	const struct rs_audit *a = x->audit;
-	char subject[160], pci[160];
-	const char *v;
-
-	if (x->world->given.layer)
-		return x->world->given.layer;
-	snprintf(subject, sizeof(subject), "nic/%s", nic);
-	v = rs_facts_value(a->facts, host, subject, "link_layer");
-	if (!v && rs_look_pci_of(a, host, subject, pci, sizeof(pci)))
-		v = rs_facts_value(a->facts, host, pci, "class");
-	if (!v)
-		return NULL;
-	return strcasestr(v, "infini") || !strncmp(v, "0x0207", 6) ? "InfiniBand" : "Ethernet";
-}
-
 /* RoCE over an interface: the largest path MTU that leaves room for headers (Linux: 96 bytes). */
 static uint32_t of_interface(int64_t mtu)
 {
@@ -302,7 +285,9 @@ static void network(struct rs_expect *x)
 	struct expect_model *m = &x->world->model;
 	const struct expect_given *g = &x->world->given;
 	const struct rs_part *p = first_nic(m);
-	const char *layer = p ? layer_of(x, m->host[0].name, p->name) : NULL;
+	const char *layer = g->layer ? g->layer
+			    : p      ? expect_told_layer(x, m->host[0].name, p)
+				     : NULL;
 	bool ib = layer && !strcasecmp(layer, "InfiniBand");
 	struct expect_sweep *s;
 

@@ -250,6 +250,40 @@ def lacking(tmp):
         run(*args, write(os.path.join(tmp, "ibstat.txt"), IBSTAT % 200), status=2)
 
 
+def told(tmp):
+    """A port's rate and its kind are known in whatever form they were read; GPUs by nvidia-smi -L."""
+    netdevs = "$ ibdev2netdev\nmlx5_0 port 1 ==> %s (Up)\n"
+    ethtool = "$ ethtool %s\nSettings for %s:\n\tSpeed: 200000Mb/s\n\tDuplex: Full\n\tLink detected: yes\n"
+    mlxlink = ("$ mlxlink -d mlx5_0\nOperational Info\n----------------\nState                              : Active\n"
+               "Physical state                     : LinkUp\nSpeed                              : %s\n"
+               "Width                              : 4x\n")
+    lspci = ("$ lspci -vvv -s 3b:00.0\n3b:00.0 %s controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n"
+             "\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16, ASPM L1\n\t\tLnkSta:\tSpeed 32GT/s, Width x16\n")
+    log = "n5:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/%s [RO]; OOB eth0:10.0.0.1<0>\n"
+    eth = netdevs % "ens1f0np0" + ethtool % ("ens1f0np0", "ens1f0np0")
+    for text, port in ((eth, 200), (mlxlink % "200G", 200), (mlxlink % "IB-NDR", 400), (mlxlink % "IB-HDR", 200),
+                       (lspci % "Infiniband" + IBSTAT.replace("InfiniBand", "Ethernet") % 100, 100),
+                       (lspci % "Ethernet" + ethtool % ("ens1f0np0", "ens1f0np0"), 200), (log % "RoCE" + eth, 200),
+                       (netdevs % "ibs1" + lspci % "Infiniband", None)):
+        d = figures("--test", "perftest", "--sizes", "1MiB", write(os.path.join(tmp, "told.txt"), text))
+        names = " ".join(a["what"] for a in d["assumed"])
+        ib = any("230 ns" in a["value"] for a in d["assumed"])
+        if ("rate of" in names) != (port is None) or "InfiniBand or Ethernet" in names:
+            fail(f"{text}: assumed are {names}")
+        if ib != ("IB-" in text or "ibs1" in text) or (
+                port and not any(f"the port, {port} Gb/s" == f["limit"] for f in d["figures"])):
+            fail(f"{text}: {d}")
+    # devices of two rates tell nothing of a third that has no name
+    two = IBSTAT % 100 + (IBSTAT % 200).replace("mlx5_0", "mlx5_1")
+    d = figures("--test", "perftest", "--sizes", "1MiB", write(os.path.join(tmp, "told.txt"), lspci % "Infiniband" + two))
+    if "rate of" not in " ".join(a["what"] for a in d["assumed"]):
+        fail(f"two rates: {d['assumed']}")
+    gpus = "$ nvidia-smi -L\n" + "".join(f"GPU {i}: NVIDIA H100 80GB HBM3 (UUID: GPU-{i})\n" for i in range(2))
+    d = figures("--test", "nccl", "--sizes", "1MiB", write(os.path.join(tmp, "told.txt"), IBSTAT % 400 + gpus))
+    if d["hosts"][0]["gpus"] != 2 or "model of the GPUs" in json.dumps(d["assumed"]):
+        fail(f"nvidia-smi -L: {d['hosts']} {d['assumed']}")
+
+
 def schema(d):
     try:
         import jsonschema
@@ -266,3 +300,4 @@ with tempfile.TemporaryDirectory() as folder:
     measured(folder)
     found(folder)
     lacking(folder)
+    told(folder)

@@ -321,6 +321,22 @@ static int read_nvlink(struct rs_audit *a, const struct rs_input *in)
 	return a->err;
 }
 
+/* ---- nvidia-smi -L ---- */
+
+static int score_list(const struct rs_input *in)
+{
+	return rs_input_has(in, "(UUID: GPU-") ? 70 : 0;
+}
+
+const struct rs_reader rs_reader_nvidia_list = {
+	.name = "nvidia-smi-list",
+	.what = "nvidia-smi -L: the GPUs by number and model",
+	.trust = RS_TRUST_TOOL,
+	.score = score_list,
+	.read = read_nvlink,
+	.begins = (const char *const[]){"GPU 0: * (UUID: GPU-", NULL},
+};
+
 const struct rs_reader rs_reader_nvlink = {
 	.name = "nvidia-smi-nvlink",
 	.what = "nvidia-smi nvlink --status: each link's rate",

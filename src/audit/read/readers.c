@@ -63,6 +63,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_pci_config,
 	&rs_reader_nvidia_smi,
 	&rs_reader_nvlink,
+	&rs_reader_nvidia_list,
 	&rs_reader_mlxconfig,
 	&rs_reader_mlxlink,
 	&rs_reader_mlxreg,

@@ -65,6 +65,7 @@ extern const struct rs_reader rs_reader_lspci_dump;
 extern const struct rs_reader rs_reader_pci_config;
 extern const struct rs_reader rs_reader_nvidia_smi;
 extern const struct rs_reader rs_reader_nvlink;
+extern const struct rs_reader rs_reader_nvidia_list;
 extern const struct rs_reader rs_reader_mlxconfig;
 extern const struct rs_reader rs_reader_mlxlink;
 extern const struct rs_reader rs_reader_mlxreg;
