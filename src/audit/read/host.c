@@ -77,6 +77,8 @@ static int score_dmesg(const struct rs_input *in)
 					    ": Lost carrier",
 					    ": Link down",
 					    ": NIC Link is Down",
+					    ": Link up",
+					    ": NIC Link is Up",
 					    "link status definitely down for interface ",
 					    "link status down for interface ",
 					    NULL};
@@ -154,27 +156,21 @@ static bool clock_of(const char *text, long *seconds)
 	return true;
 }
 
-/* "ib6: lost carrier", "mlx5_core 0000:17:00.0 eth4: Link down", "eth0: NIC Link is Down": whose.
- */
-static bool link_lost(const char *text, char *device, size_t size)
+/* Who stands behind one of the words, or before one of the ends. */
+static bool of_whom(const char *text, const char *const *befores, const char *const *ends,
+		    char *device, size_t size)
 {
-	static const char *const ends[] = {": lost carrier", ": Lost carrier", ": Link down",
-					   ": NIC Link is Down", ": link down"};
-	/* the bonding and team drivers */
-	static const char *const befores[] = {"link status definitely down for interface ",
-					      "link status down for interface "};
+	for (; *befores; befores++) {
+		const char *p = strstr(text, *befores);
 
-	for (unsigned i = 0; i < sizeof(befores) / sizeof(*befores); i++) {
-		const char *p = strstr(text, befores[i]);
-
-		if (p && p[strlen(befores[i])]) {
-			p += strlen(befores[i]);
+		if (p && p[strlen(*befores)]) {
+			p += strlen(*befores);
 			snprintf(device, size, "%.*s", (int)strcspn(p, ", \t"), p);
 			return *device != '\0';
 		}
 	}
-	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		const char *end = strstr(text, ends[i]), *p = end;
+	for (; *ends; ends++) {
+		const char *end = strstr(text, *ends), *p = end;
 
 		while (p && p > text && p[-1] != ' ')
 			p--;
@@ -186,10 +182,73 @@ static bool link_lost(const char *text, char *device, size_t size)
 	return false;
 }
 
+/* "ib6: lost carrier", "mlx5_core 0000:17:00.0 eth4: Link down", "eth0: NIC Link is Down"; the
+ * bonding and team drivers: whose. */
+static bool link_lost(const char *text, char *device, size_t size)
+{
+	static const char *const ends[] = {": lost carrier",     ": Lost carrier", ": Link down",
+					   ": NIC Link is Down", ": link down",    NULL};
+	static const char *const befores[] = {"link status definitely down for interface ",
+					      "link status down for interface ", NULL};
+
+	return of_whom(text, befores, ends, device, size);
+}
+
+static bool link_came(const char *text, char *device, size_t size)
+{
+	static const char *const ends[] = {": gained carrier",   ": Gained carrier",
+					   ": Link up",          ": NIC Link is Up",
+					   ": link up",          ": link becomes ready",
+					   ": carrier acquired", NULL};
+	static const char *const befores[] = {"link status definitely up for interface ",
+					      "link status up for interface ", NULL};
+
+	return of_whom(text, befores, ends, device, size);
+}
+
 enum { KEPT = 4096, AFTER_START = 120 /* seconds in which links come and go by right */ };
+
+/* Links that the log names: the last that it says of each. */
+struct log_links {
+	unsigned n;
+	struct {
+		char device[64];
+		uint32_t line;
+		bool up, started;
+	} of[64];
+};
+
+static void tell_link(struct log_links *k, const char *device, uint32_t line, bool up, bool started)
+{
+	unsigned i = 0;
+
+	while (i < k->n && strcmp(k->of[i].device, device))
+		i++;
+	if (i == sizeof(k->of) / sizeof(*k->of))
+		return;
+	k->n += i == k->n;
+	snprintf(k->of[i].device, sizeof(k->of[i].device), "%s", device);
+	k->of[i].line = line;
+	k->of[i].up = up;
+	k->of[i].started = started;
+}
+
+static void put_links(struct rs_audit *a, const struct rs_input *in, const struct log_links *k)
+{
+	char subject[96];
+
+	for (unsigned i = 0; i < k->n; i++) {
+		snprintf(subject, sizeof(subject), "netdev/%s", k->of[i].device);
+		rs_input_add(a, in, k->of[i].line, NULL, subject, "log_link", "%s",
+			     k->of[i].up        ? "up"
+			     : k->of[i].started ? "down"
+						: "down since the start");
+	}
+}
 
 static int read_dmesg(struct rs_audit *a, const struct rs_input *in)
 {
+	struct log_links links = {.n = 0};
 	unsigned faults = 0, flaps = 0;
 	long now = 0, started = -AFTER_START;
 	struct rs_line l = {0};
@@ -222,7 +281,12 @@ static int read_dmesg(struct rs_audit *a, const struct rs_input *in)
 			snprintf(name, sizeof(name), "flap/%u", ++flaps);
 			rs_input_add(a, in, l.number, NULL, subject, name, "%ld", now);
 		}
+		if (link_lost(l.text, value, sizeof(value)))
+			tell_link(&links, value, l.number, false, now - started >= AFTER_START);
+		else if (link_came(l.text, value, sizeof(value)))
+			tell_link(&links, value, l.number, true, true);
 	}
+	put_links(a, in, &links);
 	return a->err;
 }
 

@@ -43,7 +43,7 @@ static int read_ibstatus(struct rs_audit *a, const struct rs_input *in)
 	int port;
 
 	while (rs_line_next(in, &l)) {
-		char *key, *value;
+		char *key, *value, *lanes;
 
 		if (status_head(l.text, dev, &port)) {
 			snprintf(subject, sizeof(subject), "nic/%s", dev);
@@ -57,6 +57,11 @@ static int read_ibstatus(struct rs_audit *a, const struct rs_input *in)
 			if (i < 2 && isdigit((unsigned char)*value) && strchr(value, ':'))
 				value = strchr(value, ':') + 1 +
 					strspn(strchr(value, ':') + 1, " ");
+			/* "(1X NDR)": the lanes of the link */
+			if (i == 2 && (lanes = strchr(value, '(')) &&
+			    isdigit((unsigned char)lanes[1]))
+				rs_input_add(a, in, l.number, NULL, subject, "link/width", "%.*s",
+					     (int)strcspn(lanes + 1, " )"), lanes + 1);
 			if (i == 2)
 				value[strcspn(value, " ")] = '\0';
 			rs_input_add(a, in, l.number, NULL, subject, known[i].fact, "%s", value);

@@ -557,6 +557,35 @@ static void c07_log(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	rs_finding_need(a, x, "the log around it", "whether an operator or a driver did it");
 }
 
+/* What a log tells of a link last. Now the kernel's word of it counts, where it was read. */
+static void c07_last_word(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			  const char *subject)
+{
+	const struct rs_fact *f = rs_facts_get(a->facts, host, subject, "log_link"), *flap;
+	const char *state = rs_facts_value(a->facts, host, subject, "operstate");
+	uint32_t at = 0;
+	bool down = f && !strcmp(f->value, "down");
+	struct rs_finding *x;
+
+	flap = rs_facts_next(a->facts, &at, host, subject, "flap/");
+	if (!f || rs_look_number(a, host, subject, "carrier", -1) == 1 ||
+	    (state && !strcasecmp(state, "up")) || (!strcmp(f->value, "up") && !flap))
+		return;
+	x = rs_finding_new(a, r, RS_FAIL, down ? RS_MAJOR : RS_INFO,
+			   down ? "the link went down, and the log does not say that it came again"
+			   : flap ? "the link was lost, and came again"
+				  : "the link is down since the start");
+	rs_finding_subject(a, x, host, strchr(subject, '/') + 1);
+	rs_finding_fact(x, f);
+	x->confidence = RS_MEDIUM;
+	rs_finding_why(a, x, "%s",
+		       down ? "a job that uses this port has lost it: a cable, a module, the other "
+			      "end, or someone who set it down"
+			    : "one loss is no trend; a port that never came up may be unused");
+	rs_finding_need(a, x, rs_audit_text(a, "ip -s link show %s", strchr(subject, '/') + 1),
+			"whether it is up now");
+}
+
 /* Ports whose traffic is the same to the byte: one file was copied, nothing was read. */
 static void c07_copied(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
@@ -610,6 +639,7 @@ static void c07(struct rs_audit *a, const struct rs_rule *r)
 			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7)) {
 				c07_port(a, r, host, subject, &right);
 				c07_log(a, r, host, subject);
+				c07_last_word(a, r, host, subject);
 			}
 		c07_copied(a, r, host);
 		rs_ib_links_errors(a, r, host);

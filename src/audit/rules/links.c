@@ -1,6 +1,7 @@
 /* Checks of links: FEC, bit errors, modules, speeds, at hosts and at switches. IEEE 802.3 clauses
  * 91, 119, 120 (RS-FEC of PAM4 lanes); CMIS and SFF-8636 for a module's own thresholds. */
 #include <math.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -529,36 +530,108 @@ static void l04_sibling(struct rs_gather *g, const char *host, const char *nic)
 		       nic + 4, (long long)best->number, best->number >= 800 ? 8 : 4);
 }
 
-/* InfiniBand ports of one type of adapter at other rates: by right where they are for storage. */
+/* Does the job's list, or NCCL's log, take this device? -1: nothing names devices. */
+static int in_use(const struct rs_audit *a, const char *host, const char *nic)
+{
+	const struct rs_fact *list = rs_look_list(a, host), *f;
+	uint32_t at = 0;
+	bool any = false;
+
+	if (list && *list->value)
+		return rs_look_hca(list->value, nic + 4);
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "using/"))) {
+		any = true;
+		if (!strcmp(f->value, nic + 4))
+			return 1;
+	}
+	return any ? 0 : -1;
+}
+
+/* Its own name, or its interface's, gives it another role than a rail's. */
+static bool other_role(const struct rs_audit *a, const char *host, const char *nic)
+{
+	static const char *const roles[] = {"mgmt", "manage", "stor", "nvme", "nfs",
+					    "data", "oob",    "bmc",  "admin"};
+	const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
+
+	for (unsigned i = 0; i < sizeof(roles) / sizeof(*roles); i++)
+		if (strcasestr(nic + 4, roles[i]) || (netdev && strcasestr(netdev, roles[i])))
+			return true;
+	return false;
+}
+
+/* An active InfiniBand port of this type of adapter, with its rate; NULL: none. */
+static const struct rs_fact *typed_rate(const struct rs_audit *a, const char *host, const char *nic,
+					const char *type)
+{
+	const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
+	const char *state = rs_facts_value(a->facts, host, nic, "port_state");
+	const char *t = rs_facts_value(a->facts, host, nic, "hca_type");
+	const struct rs_fact *rate = rs_look(a, host, nic, "rate_gbps");
+
+	return t && !strcmp(t, type) && layer && !strcasecmp(layer, "InfiniBand") && state &&
+			       strcasestr(state, "active") && rate && rate->numeric
+		       ? rate
+		       : NULL;
+}
+
+/*
+ * InfiniBand ports of one type of adapter at other rates. What the job's list leaves out, or a name
+ * calls something else, is no rail. Several that are equally slow may all be for storage, and so
+ * may one of two at half the rate. One alone holds back each collective of all rails.
+ */
 static void l04_type(struct rs_gather *g, const char *host, const char *nic)
 {
 	const char *type = rs_facts_value(g->a->facts, host, nic, "hca_type"), *other;
-	const char *layer = rs_facts_value(g->a->facts, host, nic, "link_layer");
-	const char *state = rs_facts_value(g->a->facts, host, nic, "port_state");
-	const struct rs_fact *rate = rs_look(g->a, host, nic, "rate_gbps"), *best = NULL;
+	const struct rs_fact *rate = type ? typed_rate(g->a, host, nic, type) : NULL, *best = NULL;
+	unsigned as_slow = 0, all = 0;
 	uint32_t at = 0;
+	bool alone;
+	int used;
 
-	if (strncmp(nic, "nic/", 4) || !type || !layer || strcasecmp(layer, "InfiniBand") ||
-	    !state || !strcasestr(state, "active") || !rate || !rate->numeric ||
-	    rs_facts_value(g->a->facts, host, nic, "board_id"))
+	if (strncmp(nic, "nic/", 4) || !rate || rs_facts_value(g->a->facts, host, nic, "board_id"))
 		return;
 	while ((other = rs_facts_subject(g->a->facts, &at, host, "nic/"))) {
-		const struct rs_fact *f = rs_look(g->a, host, other, "rate_gbps");
-		const char *t = rs_facts_value(g->a->facts, host, other, "hca_type");
-		const char *l = rs_facts_value(g->a->facts, host, other, "link_layer");
+		const struct rs_fact *f = typed_rate(g->a, host, other, type);
 
-		if (f && f->numeric && t && l && !strcmp(t, type) && !strcasecmp(l, layer) &&
-		    (!best || f->number > best->number))
+		if (f && (!best || f->number > best->number))
 			best = f;
+		as_slow += f && f->number <= rate->number;
+		all += f != NULL;
 	}
-	if (!best || best->number <= rate->number)
+	used = in_use(g->a, host, nic);
+	if (!best || best->number <= rate->number || !used ||
+	    (used < 0 && other_role(g->a, host, nic)))
 		return;
-	rs_gather_fail(g, RS_MINOR, host, as_port(g->a, nic), rate, best,
-		       "%s: an InfiniBand port runs at %lldG, %s of the same type (%s) at %lldG",
-		       host, (long long)rate->number, best->subject + 4, type,
-		       (long long)best->number);
+	alone = as_slow == 1 && (all > 3 || rate->number * 4 <= best->number);
+	rs_gather_fail(
+		g, rate->number * 2 <= best->number && (used > 0 || alone) ? RS_MAJOR : RS_MINOR,
+		host, as_port(g->a, nic), rate, best,
+		"%s: an InfiniBand port runs at %lldG, %s of the same type (%s) at %lldG", host,
+		(long long)rate->number, best->subject + 4, type, (long long)best->number);
 	if (g->f)
-		g->f->confidence = RS_LOW;
+		g->f->confidence = used > 0 ? RS_HIGH : RS_LOW;
+}
+
+/* One lane of an InfiniBand link of today: adapters and switches have two and four a port. */
+static void l04_lane(struct rs_gather *g, const char *host, const char *subject)
+{
+	bool nic = !strncmp(subject, "nic/", 4);
+	const char *state = rs_facts_value(g->a->facts, host, subject, "port_state");
+	const struct rs_fact *width = rs_look(g->a, host, subject, nic ? "link/width" : "width");
+	const struct rs_fact *of_lane = rs_look(g->a, host, subject, "lane_gbps");
+	const char *peer = rs_facts_value(g->a->facts, host, subject, "peer");
+	const char *layer = rs_facts_value(g->a->facts, host, subject, "link_layer");
+	bool one = width && !strcasecmp(width->value, "1x");
+
+	if ((!nic && strncmp(subject, "link/", 5)) || !state || !strcasestr(state, "active") ||
+	    (nic && (!layer || strcasecmp(layer, "InfiniBand"))) ||
+	    (!one && !(of_lane && atof(of_lane->value) > 0 && atof(of_lane->value) < 5)))
+		return;
+	rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), one ? width : of_lane, of_lane,
+		       one ? "%s: an InfiniBand link%s%s is active with one lane"
+			   : "%s: an InfiniBand link%s%s is active at the slowest rate of all",
+		       host, peer ? " to " : "", peer ? peer : "");
 }
 
 /* sysfs says of some iWARP adapters that their link layer is InfiniBand. */
@@ -603,11 +676,57 @@ static void l04_fastest(struct rs_gather *g, const char *host, const char *subje
 		g->f->confidence = RS_MEDIUM;
 }
 
+/* Two functions of one card, by their places; else by systemd's names: ens6f0np0, ens6f1np1. */
+static bool one_card(const struct rs_audit *a, const char *host, const char *one, const char *two)
+{
+	char p[160], q[160];
+	bool known = rs_look_pci_of(a, host, one, p, sizeof(p)), f;
+	size_t n = 0;
+
+	if (known != rs_look_pci_of(a, host, two, q, sizeof(q)))
+		return false;
+	if (known)
+		return strcspn(p, ".") == strcspn(q, ".") && !strncmp(p, q, strcspn(p, "."));
+	while (one[n] && one[n] == two[n])
+		n++;
+	f = n > strlen("netdev/en") && one[n - 1] == 'f' && isdigit((unsigned char)one[n]) &&
+	    isdigit((unsigned char)two[n]);
+	return f && !strncmp(one, "netdev/en", 9) && isdigit((unsigned char)one[n - 2]);
+}
+
+/* Two ports of one card, both with a link: unlike rates are seldom meant. */
+static void l04_card(struct rs_gather *g, const char *host, const char *subject)
+{
+	const struct rs_fact *speed = rs_look(g->a, host, subject, "speed_mbps"), *best = NULL;
+	const char *other;
+	uint32_t at = 0;
+
+	if (strncmp(subject, "netdev/", 7) || !speed || !speed->numeric || speed->number <= 0)
+		return;
+	while ((other = rs_facts_subject(g->a->facts, &at, host, "netdev/"))) {
+		const struct rs_fact *f = rs_look(g->a, host, other, "speed_mbps");
+
+		if (f && f->numeric && f->number < INT32_MAX &&
+		    one_card(g->a, host, subject, other) && (!best || f->number > best->number))
+			best = f;
+	}
+	if (!best || best->number <= speed->number)
+		return;
+	rs_gather_fail(g, RS_MINOR, host, as_port(g->a, subject), speed, best,
+		       "%s: a port runs at %lldG, %s of the same card at %lldG", host,
+		       (long long)speed->number / 1000, best->subject + 7,
+		       (long long)best->number / 1000);
+	if (g->f)
+		g->f->confidence = RS_MEDIUM;
+}
+
 static void l04_link(struct rs_gather *g, const char *host, const char *subject)
 {
 	l04_fastest(g, host, subject);
 	l04_slowest(g, host, subject);
 	l04_type(g, host, subject);
+	l04_lane(g, host, subject);
+	l04_card(g, host, subject);
 	l04_peer(g, host, subject);
 	l04_sibling(g, host, subject);
 }
@@ -631,8 +750,15 @@ static void l04(struct rs_audit *a, const struct rs_rule *r)
 	struct rs_gather g = {.a = a, .r = r};
 
 	each_link(&g, l04_link);
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
-		l04_could_be(&g, rs_facts_host(a->facts, i));
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i), *link;
+		uint32_t at = 0;
+
+		l04_could_be(&g, host);
+		while ((link = rs_facts_subject(a->facts, &at, host, "link/")))
+			if (!rs_facts_value(a->facts, host, link, "could_be"))
+				l04_lane(&g, host, link);
+	}
 	rs_gather_end(&g,
 		      "a ring runs at the rate of its slowest link, and a collective with all NICs "
 		      "waits for that one",

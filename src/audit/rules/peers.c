@@ -280,6 +280,59 @@ static void x02_told(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		x->confidence = RS_LOW;
 }
 
+/* Interfaces of one name are of one role; what a host makes for itself is no rail. */
+static bool own_made(const char *netdev)
+{
+	static const char *const names[] = {"lo",   "docker", "veth", "br-",     "virbr",    "cni",
+					    "cali", "tunl",   "ib",   "flannel", "vxlan",    "tap",
+					    "tun",  "dummy",  "wg",   "kube",    "nodelocal"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(netdev, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Hosts of which no RDMA device is known, by an interface that several of them have. */
+static void x02_namesakes(struct rs_audit *a, const struct rs_rule *r, struct ballot *b,
+			  const char *host)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "netdev/", "mtu"))) {
+		const char *part = f->subject + strlen("netdev/");
+		struct rs_finding *x;
+		bool first = true;
+
+		if (strcmp(f->name, "mtu") || !f->numeric || own_made(part))
+			continue;
+		b->n = 0;
+		for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+			const char *h = host_at(a, i);
+			const struct rs_fact *mtu =
+				h && !rs_look_has_rdma(a, h)
+					? rs_facts_get(a->facts, h, f->subject, "mtu")
+					: NULL;
+
+			if (!mtu || !mtu->numeric)
+				continue;
+			first &= b->n > 0 || !strcmp(h, host);
+			vote(b, h, part, mtu->value, mtu);
+		}
+		x = first && b->n > 1
+			    ? result(a, r, b, RS_MINOR, "the MTU of interfaces of one name")
+			    : NULL;
+		if (!x || x->verdict != RS_FAIL)
+			continue;
+		x->confidence = RS_MEDIUM;
+		rs_finding_why(a, x,
+			       "if RDMA goes over them, the path MTU of each pair is the smaller "
+			       "end's, or the larger end's packets are dropped");
+		rs_finding_need(a, x, "rdma link", "whether RDMA goes over these interfaces");
+	}
+}
+
 static void x02(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_finding *f;
@@ -320,6 +373,9 @@ static void x02(struct rs_audit *a, const struct rs_rule *r)
 		}
 	}
 	x02_interfaces(a, r, &b, told);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (host_at(a, i) && !rs_look_has_rdma(a, host_at(a, i)))
+			x02_namesakes(a, r, &b, host_at(a, i));
 	free(b.vote);
 	x02_unseen(a, r);
 }
