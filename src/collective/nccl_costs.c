@@ -284,7 +284,7 @@ static rs_time rccl_time(const struct nccl_run *r, bool net)
 }
 
 /* Start of the kernel, with the first flags: 8.2 us of a small one in a stream (measured on an
- * H100), else the tables' base. */
+ * H100), a ring's of Simple as NVLS's, else the tables' base. */
 static rs_time launch_time(const struct nccl_run *r)
 {
 	const struct rs_nccl_choice *c = &r->choice;
@@ -296,7 +296,8 @@ static rs_time launch_time(const struct nccl_run *r)
 
 	if (c->algo == RS_NCCL_ALGO_NVLS_TREE)
 		return 25 * RS_US;
-	if (c->algo == RS_NCCL_ALGO_NVLS)
+	if (c->algo == RS_NCCL_ALGO_NVLS ||
+	    (c->algo == RS_NCCL_ALGO_RING && c->proto == RS_NCCL_SIMPLE && !r->p2p))
 		return 18 * RS_US;
 	return base[c->proto];
 }
@@ -391,7 +392,7 @@ static const struct net nets[] = {
 			      .rails = 4,
 			      .stripe = (512 << 10) * 100 / TCPX_SHARE,
 			      .rail_rate = INT64_C(3540000000)},
-	[RS_NCCL_NET_TCPXO] = {.message = 20 * RS_US}};
+	[RS_NCCL_NET_TCPXO] = {.message = 17500 * RS_NS}};
 
 /* NCCL posts so many receives of a connection ahead (NCCL_STEPS). A sender over libfabric does not
  * wait for one: a ring with more messages has some that come before theirs. */
