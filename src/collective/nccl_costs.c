@@ -386,13 +386,16 @@ static const struct net nets[] = {
 				  .longer = 32 * RS_US},
 	[RS_NCCL_NET_CXI] = {.message = -2 * RS_US},
 	/* Google's plugins over TCP: a manager on the host tells of what came (RxDM); TCPX has the
-	 * kernel's TCP, a socket for each 512 KiB of a message, TCPXO (FasTrak) has it in the NIC
-	 */
+	 * kernel's TCP, a socket for each 512 KiB of a message, TCPXO (FasTrak) has it in the NIC,
+	 * two flows of half a NIC for pieces as long */
 	[RS_NCCL_NET_TCPX] = {.message = 58 * RS_US,
 			      .rails = 4,
 			      .stripe = (512 << 10) * 100 / TCPX_SHARE,
 			      .rail_rate = INT64_C(3540000000)},
-	[RS_NCCL_NET_TCPXO] = {.message = 17500 * RS_NS}};
+	[RS_NCCL_NET_TCPXO] = {.message = 17500 * RS_NS,
+			       .rails = 2,
+			       .stripe = 512 << 10,
+			       .rail_rate = INT64_C(12500000000)}};
 
 /* NCCL posts so many receives of a connection ahead (NCCL_STEPS). A sender over libfabric does not
  * wait for one: a ring with more messages has some that come before theirs. */

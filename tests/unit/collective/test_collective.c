@@ -990,6 +990,9 @@ static void test_nccl_over_tcp_of_google(void **state)
 	assert_int_equal(xo->net.num, xo->net.den);
 	assert_int_equal(x->net.num * 3, x->net.den * 4);
 	assert_int_equal((rs_coll_proxy_time(x, 262144) - x->proxy) / RS_US, 55);
+	/* one of two flows, which has half of the NIC; both */
+	assert_int_equal((rs_coll_proxy_time(xo, 262144) - xo->proxy) / RS_US, 10);
+	assert_int_equal(rs_coll_proxy_time(xo, 1 << 20), xo->proxy);
 	assert_true(x->empties && ib->empties && !xo->empties);
 	conf.nccl.n_env = 3;
 	assert_string_equal(chosen(nccl_plan(f, conf), &protocol), "Tree");
