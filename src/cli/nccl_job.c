@@ -154,6 +154,11 @@ static int from_topology(struct loading *g, const char *text, size_t n, struct r
 				h->n_nvlinks ? h->nvlinks[0].count : 0);
 			break;
 		}
+	if (h->slow_nics && g->job->nodes > 1)
+		*assumed = rs_arena_printf(g->a,
+					   "%s%sNICs of 10 Gb/s, as NCCL does where no rate is "
+					   "told (--nic RATE says which)",
+					   *assumed ? *assumed : "", *assumed ? "; " : "");
 	return plan_hosts(g, h, out);
 }
 

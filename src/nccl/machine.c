@@ -202,9 +202,11 @@ void rs_nccl_host_number(struct rs_nccl_host *h, const struct rs_nccl_assume *as
 		}
 		if (p->kind == RS_NCCL_PORT && p->asic == RS_NCCL_NO_GUID)
 			p->asic = (uint64_t)p->dev;
-		if (p->kind == RS_NCCL_PORT && p->net_bw <= 0)
+		if (p->kind == RS_NCCL_PORT && p->net_bw <= 0) {
 			/* graph/topo.cc: a speed of -1 counts as 10000 */
+			h->slow_nics |= assume->mbps <= 0;
 			p->net_bw = (float)((assume->mbps > 0 ? assume->mbps : 10000) / 8000.0);
+		}
 	}
 }
 

@@ -66,7 +66,8 @@ struct rs_nccl_host {
 	struct rs_nccl_item *items;
 	struct rs_nccl_nvlink *nvlinks;
 	struct rs_nccl_c2c *c2cs;
-	bool assumed; /* the source lacks NVLinks or GPUs' models: by the model, the slot */
+	bool assumed;   /* the source lacks NVLinks or GPUs' models: by the model, the slot */
+	bool slow_nics; /* ... rates of NICs: 10 Gb/s, as NCCL takes them */
 };
 
 /* What a GPU model is to NCCL. NULL: unknown. */

@@ -197,6 +197,9 @@ def tuned():
         assert "tuner.conf:2: expected an algorithm" in ran("tune", *nodes, "--tuner", path, topo, status=2).stderr
         assert "no algorithm 'torus'" in ran("tune", *nodes, "--env", "NCCL_ALGO=torus", topo, status=2).stderr
         ran("plan", "--csv", topo, status=2)
+    rate = "NICs of 10 Gb/s"  # of a topology that tells none, where hosts are joined by them
+    assert rate in ran("tune", *nodes[:4], topo).stderr
+    assert rate not in ran("tune", *nodes, topo).stderr + ran("tune", topo).stderr
 
 
 tuned()
