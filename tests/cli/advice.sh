@@ -57,6 +57,11 @@ grep -q 'fix on gpu02: mlnx_qos -i eth2 --trust dscp' "$tmp/out"
 status 1 "$ripstop" explain 'is the trust mode right on eth2' "$tmp/site"
 grep -q '^  FOUND *X03' "$tmp/out"
 grep -q 'mlnx_qos-eth2.txt:[0-9]*: netdev/eth2 trust = pcp' "$tmp/out"
+# what is asked for may have a word of a symptom: it is about its own words
+for question in 'how many replicas?' 'what is the length of the cable?' 'what happened first?' 'what is the rate of the port?'; do
+	"$ripstop" explain "$question" "$tmp/site" >"$tmp/out" 2>&1 || true
+	! grep -qE '^(cnps-rising|link-flaps|latency|low-goodput):' "$tmp/out"
+done
 status 1 "$ripstop" explain 'the coffee is cold' "$tmp/site"
 grep -q '^Found, in other words' "$tmp/out"
 status 2 "$ripstop" explain 'the coffee is cold'

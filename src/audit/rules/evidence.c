@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/rules/evidence.h"
+#include "audit/rules/next.h"
 #include "audit/rules/rule.h"
 #include "audit/rules/run.h"
 
@@ -779,6 +780,17 @@ static void next(struct rs_audit *a, const char *command, const char *why)
 	a->next_why = why;
 }
 
+static void next_of(struct rs_audit *a, const struct rs_finding *f)
+{
+	bool whole;
+	const char *command = rs_next_command(a, f, &whole);
+
+	next(a, command,
+	     whole ? rs_audit_text(a, "%s %s: %s", f->rule->id, f->rule->name, f->need[0].why)
+		   : rs_audit_text(a, "%s %s: %s (%s)", f->rule->id, f->rule->name, f->need[0].why,
+				   f->need[0].file));
+}
+
 void rs_evidence_next(struct rs_audit *a)
 {
 	bool thin = rs_audit_concludes(a, false) == RS_CONCLUDES_THIN;
@@ -793,9 +805,10 @@ void rs_evidence_next(struct rs_audit *a)
 		return;
 	}
 	if (!a->failure && thin && rs_evidence_cut_off(a)) {
-		next(a, "the job's whole log, of all ranks, to its end",
+		next(a,
+		     "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV COMMAND 2>&1 | tee nccl.log",
 		     "what was named does not show that the job ended, and an error may come "
-		     "later");
+		     "later: the whole log, of all ranks, to its end");
 		return;
 	}
 	for (uint32_t i = 0; thin && i < a->n_findings && !a->failure; i++) {
@@ -804,8 +817,7 @@ void rs_evidence_next(struct rs_audit *a)
 		if (f->verdict != RS_FAIL || f->suppressed || !f->n_needs ||
 		    (!f->states_failure && f->severity > RS_INFO))
 			continue;
-		next(a, f->need[0].file,
-		     rs_audit_text(a, "%s %s: %s", f->rule->id, f->rule->name, f->need[0].why));
+		next_of(a, f);
 		return;
 	}
 	for (uint32_t i = 0; i < a->n_findings && !a->failure; i++) {
@@ -813,8 +825,7 @@ void rs_evidence_next(struct rs_audit *a)
 
 		if (f->verdict != RS_UNKNOWN || f->suppressed || !f->n_needs)
 			continue;
-		next(a, f->need[0].file,
-		     rs_audit_text(a, "%s %s: %s", f->rule->id, f->rule->name, f->need[0].why));
+		next_of(a, f);
 		return;
 	}
 	if (!any_subject(a, "nic/") && !any_subject(a, "port/"))

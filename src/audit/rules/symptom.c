@@ -353,15 +353,43 @@ static double weight(const char *word)
 	return n ? 1.0 / n : 0;
 }
 
+/* Words that help to tell symptoms apart and name none: "how many replicas?" is about no CNPs. */
+static const char grammar[] = "many more than when one two first never below reach less get fall "
+			      "back start status count 4 8 16 12";
+/* Things that a question may be about: "what is the length of the cable?" tells of no trouble. */
+static const char things[] = "port ports link links rate cable module optic transceiver buffer "
+			     "hosts host nodes gpu 400g 800g bandwidth throughput gbps vendor us "
+			     "vm guest vf congestion socket ethernet";
+/* What a question begins with that asks for a value. */
+static const char asks[] = "what which who how is are does do";
+
+static bool exactly(const char *word, const char *words)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = words; *p; p += strspn(p, " ")) {
+		if (strcspn(p, " ") == n && !strncmp(p, word, n))
+			return true;
+		p += strcspn(p, " ");
+	}
+	return false;
+}
+
 static double score_of(const struct rs_symptom *s, const char *text)
 {
+	bool asked = false, tells = false, begun = false;
 	double score = 0;
 	char word[64];
 
-	while (next_word(&text, word, sizeof(word)))
-		if (listed(word, s->words))
-			score += weight(word);
-	return score;
+	while (next_word(&text, word, sizeof(word))) {
+		asked |= !begun && exactly(word, asks);
+		begun = true;
+		if (!listed(word, s->words))
+			continue;
+		score += weight(word);
+		tells |= !exactly(word, grammar) && !(asked && exactly(word, things));
+	}
+	return tells ? score : 0;
 }
 
 unsigned rs_symptom_near(const char *text, const struct rs_symptom **out, unsigned most)

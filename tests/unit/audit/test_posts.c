@@ -84,6 +84,8 @@ static bool holds(const struct rs_audit *a, char *line)
 		return count(a, rest, RS_PASS) > 0;
 	if (!strcmp(what, "not-pass"))
 		return !count(a, rest, RS_PASS);
+	if (!strcmp(what, "next"))
+		return a->next_command && !strcmp(a->next_command, rest);
 	if (!strcmp(what, "hosts"))
 		return rs_facts_hosts(a->facts) == (uint32_t)atoi(rest);
 	assert_string_equal(what, "strange");
