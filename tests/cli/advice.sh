@@ -60,7 +60,10 @@ grep -q 'mlnx_qos-eth2.txt:[0-9]*: netdev/eth2 trust = pcp' "$tmp/out"
 # what is asked for may have a word of a symptom: it is about its own words
 for question in 'how many replicas?' 'what is the length of the cable?' 'what happened first?' 'what is the rate of the port?'; do
 	"$ripstop" explain "$question" "$tmp/site" >"$tmp/out" 2>&1 || true
-	! grep -qE '^(cnps-rising|link-flaps|latency|low-goodput):' "$tmp/out"
+	if grep -qE '^(cnps-rising|link-flaps|latency|low-goodput):' "$tmp/out"; then
+		echo "$question: $(head -1 "$tmp/out")" >&2
+		exit 1
+	fi
 done
 status 1 "$ripstop" explain 'the coffee is cold' "$tmp/site"
 grep -q '^Found, in other words' "$tmp/out"
