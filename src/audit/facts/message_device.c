@@ -314,6 +314,7 @@ static const struct rs_message rows[] = {
 	{
 		.key = "device-name",
 		.check = "N04",
+		.against = "message verbs-driver", /* then no device has a name */
 		.severity = CRIT,
 		.confidence = RS_HIGH,
 		.title = "the job names a network device that is not there, or not usable",

@@ -127,7 +127,23 @@ static const struct rs_message rows[] = {
 			  "ionic*timed out", "infiniband *: Couldn't open port"),
 	},
 	{
+		/* mlx5_ifc.h: the commands that lead a queue pair from state to state */
+		.key = "kernel-qp",
+		.check = "N16",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "the NIC's firmware refused to make a queue pair, or to change its state",
+		.why = "an attribute that a program asks for is none that this port or firmware "
+		       "takes: the program's own log says which call failed",
+		.need = "ibv_devinfo -v; ethtool -i NETDEV",
+		.need_why = "what the device offers, and its firmware",
+		.pattern = P("mlx5_cmd_*CREATE_QP(*failed", "mlx5_cmd_*RST2INIT_QP(*failed",
+			     "mlx5_cmd_*INIT2RTR_QP(*failed", "mlx5_cmd_*RTR2RTS_QP(*failed",
+			     "mlx5_cmd_*RTS2RTS_QP(*failed", "mlx5_cmd_*INIT2INIT_QP(*failed"),
+	},
+	{
 		.key = "kernel-cmd",
+		.but = "_QP(",
 		.check = "P14",
 		.severity = MAJ,
 		.confidence = RS_MEDIUM,

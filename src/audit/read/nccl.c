@@ -82,12 +82,30 @@ static void address(struct rs_audit *a, const struct rs_input *in, const struct 
 	p = p ? p + 18 : (p = strstr(l->text, "; OOB ")) ? p + 6 : NULL;
 	if (!p && (p = strstr(l->text, "Bootstrap: Using ")))
 		p += 17;
-	if (!p && (p = strstr(l->text, "NET/Socket : Using [0]")))
+	if (!p && (p = strstr(l->text, "NET/Socket : Using [0]"))) {
 		p += 22;
+		/* IP over InfiniBand: the host has a port for RDMA */
+		if (!strncmp(p, "ib", 2) &&
+		    (isdigit((unsigned char)p[2]) || p[2] == 'p' || p[2] == 's'))
+			add(a, in, l, "ipoib", "1");
+	}
 	if (!p || sscanf(p, "%*31[^: <]:%63[0-9a-fA-F.:]<", of) != 1)
 		return;
 	snprintf(name, sizeof(name), "address/%s", of);
 	add(a, in, l, name, "1");
+}
+
+/* "comm 0x5 rank 3 nranks 8": which ranks of a communicator this host's lines are of. */
+static void rank_here(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	const char *p = strstr(l->text, " rank ");
+	char name[32], ranks[16];
+	unsigned rank;
+
+	if (!p || sscanf(p, " rank %u nranks %15[0-9]", &rank, ranks) != 2 || rank > 65535)
+		return;
+	snprintf(name, sizeof(name), "rank/%u", rank);
+	add(a, in, l, name, ranks);
 }
 
 static void log_line(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
@@ -105,8 +123,10 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 		gpu_direct(a, in, l, p);
 	if ((p = strstr(l->text, "Using network ")))
 		add(a, in, l, "network", p + 14);
-	if (!strstr(l->text, " nRanks ") && strstr(l->text, "comm 0x"))
+	if (!strstr(l->text, " nRanks ") && strstr(l->text, "comm 0x")) {
 		number_after(a, in, l, "nranks ", "ranks");
+		rank_here(a, in, l);
+	}
 	if (strstr(l->text, " nRanks ")) {
 		number_after(a, in, l, "nNodes ", "nodes");
 		number_after(a, in, l, "localRanks ", "local_ranks");

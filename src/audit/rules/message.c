@@ -28,18 +28,6 @@ struct heard {
 
 /* ---- RDMA that was meant ---- */
 
-/* One machine alone: NCCL counts one node, or more ranks than its own are nowhere. */
-static bool alone(const struct rs_audit *a, const char *host)
-{
-	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
-	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
-	const struct rs_fact *local = rs_facts_get(a->facts, host, "nccl", "local_ranks");
-
-	if (nodes && nodes->numeric)
-		return nodes->number <= 1;
-	return ranks && local && ranks->numeric && local->numeric && ranks->number == local->number;
-}
-
 /* Ranks of one host's name that have two addresses: two hosts of that name. */
 static const struct rs_fact *namesake(const struct rs_audit *a, const char *host)
 {
@@ -65,6 +53,37 @@ static const struct rs_fact *beside(const struct rs_audit *a, const char *host)
 			return other;
 	}
 	return NULL;
+}
+
+/* Are all ranks of its largest communicator this host's? */
+static bool has_all_ranks(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *f;
+	int64_t most = 0, seen = 0;
+	uint32_t at = rs_facts_seek(a->facts, host, "nccl");
+
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "rank/"))) {
+		if (f->numeric && f->number > most) {
+			most = f->number;
+			seen = 0;
+		}
+		seen += f->numeric && f->number == most && atoll(f->name + 5) == seen;
+	}
+	return most > 1 && seen == most;
+}
+
+/* One machine alone: NCCL counts one node, or more ranks than its own are nowhere. */
+static bool alone(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes");
+	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
+	const struct rs_fact *local = rs_facts_get(a->facts, host, "nccl", "local_ranks");
+
+	if (nodes && nodes->numeric)
+		return nodes->number <= 1;
+	if (ranks && local && ranks->numeric && local->numeric && ranks->number == local->number)
+		return true;
+	return !namesake(a, host) && !beside(a, host) && has_all_ranks(a, host);
 }
 
 /* Who asked for RDMA: a variable, a plugin, a device on the host, or a job of several nodes. */
@@ -93,6 +112,8 @@ const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *hos
 		return ranks;
 	if (asked)
 		return asked;
+	if ((f = rs_facts_get(a->facts, host, "nccl", "ipoib")))
+		return f;
 	for (unsigned i = 0; i < sizeof(signs) / sizeof(*signs); i++)
 		if ((f = rs_message_fact(a, host, signs[i])))
 			return f;
@@ -190,6 +211,7 @@ static bool is_mild(const struct rs_audit *a, const struct rs_message *m,
 {
 	return rs_audit_is_guide(a, line->file) || rs_level_tries_again(line->value) ||
 	       (of_network(m) && ended_alone(a, line)) ||
+	       (!strcmp(m->key, "gdr-disabled") && alone(a, line->host)) ||
 	       (rs_level_of(line->value) == RS_LEVEL_WARN &&
 		!strcasestr(line->value, "nccl warn") && !strstr(line->value, " UCX "));
 }
