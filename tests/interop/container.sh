@@ -90,6 +90,21 @@ sed -n '/<!-- tried: a job -->/,/^```$/p' "$docs/run.md" | sed '/^<!--/d; /^```/
 }
 passes "the job of docs/run.md" "sh -ex ./job.sh"
 
+# The first block of docs/run.md, as pasted: each line comes by the input, from which its programs might read, too
+sed -n '/<!-- tried: the start -->/,/^```$/p' "$docs/run.md" | sed '/^<!--/d; /^```/d' >"$tmp/home/start.sh"
+[ "$(grep -c 'ripstop exec' "$tmp/home/start.sh")" -ge 3 ] || {
+	echo "FAILED: docs/run.md has no start to try"
+	exit 1
+}
+! grep -q 'apt-get\|sudo' "$tmp/home/start.sh" || {
+	echo "FAILED: the start of docs/run.md asks apt-get or sudo, which take the lines behind it for their input"
+	exit 1
+}
+passes "the start of docs/run.md" "
+	{ cat start.sh; echo wait; } | sh >start.log 2>&1
+	grep -q '^rs_lo ' start.log
+	[ \$(grep -c '^ *65536 *5000 ' start.log) = 2 ]"
+
 # Two pods: the first makes the network, as the cluster's plug-in does.
 passes "two pods" "
 	unshare -n sleep 50 & pod=\$!
