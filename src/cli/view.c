@@ -245,8 +245,7 @@ static void hardware(struct place *p, const struct rs_netdev *net)
 {
 	char of[64], real[PATH_MAX], link[PATH_MAX + 16], name[64];
 
-	snprintf(of, sizeof(of), "/sys/class/net/%s/device", net->name);
-	if (realpath(of, real)) {
+	if (rs_port_hardware(net->name, of, sizeof(of)) && realpath(of, real)) {
 		above_virtio(real);
 		snprintf(link, sizeof(link), "%s/device", p->at);
 		if (!p->err && symlink(real, link))

@@ -3,6 +3,8 @@
 #ifndef RS_LIVE_RATE_H
 #define RS_LIVE_RATE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rs_port_rate {
@@ -10,6 +12,12 @@ struct rs_port_rate {
 	uint8_t width, speed; /* volume 1, table 155: LinkWidthActive, LinkSpeedActive */
 	const char *text;     /* as Linux's sysfs has it */
 };
+
+/*
+ * Where sysfs has an interface's hardware. False where it has none, and where what is mounted at
+ * /sys shows another network namespace's interface of that name, as behind `unshare -n`.
+ */
+bool rs_port_hardware(const char *netdev, char *path, size_t size);
 
 /*
  * wish: RIPSTOP_RATE's text. Without it, or where it is none, what the kernel names for an

@@ -82,4 +82,19 @@ for t in dev link resource system statistic; do
 	cannot rdma $t
 done
 cannot ibsrpdm
+
+# Behind `unshare -n`, /sys still shows the interfaces of the namespace before: one of the same name lends nothing to a veth
+hw=$(find /sys/class/net -mindepth 1 -maxdepth 1 | while read -r i; do [ ! -e "$i/device" ] || echo "${i##*/}"; done | head -n 1)
+if [ -n "$hw" ] && unshare -n true 2>/dev/null; then
+	# shellcheck disable=SC2016
+	unshare -n sh -ec 'ip link set lo up
+		ip link add "$1" type veth peer name rsp0
+		ip address add 10.9.0.1/24 dev "$1"
+		ip link set rsp0 up
+		ip link set "$1" up
+		exec "$2" exec --dev mine="$1" -- sh -c "cat /sys/class/infiniband/mine/ports/1/rate
+			test -L /sys/class/infiniband/mine/device || echo no place"' sh "$hw" "$ripstop" >"$tmp/out" 2>&1 ||
+		fail "a veth called $hw"
+	{ grep -q '^no place' "$tmp/out" && grep -q '^100 Gb' "$tmp/out"; } || fail "a veth called $hw has another's hardware"
+fi
 echo "passed: ibstat, ibstatus, ibv_devinfo, ibv_devices; the others say that they cannot"
