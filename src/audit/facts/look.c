@@ -446,6 +446,18 @@ static double elapsed(const struct rs_audit *a, const char *host, bool lifetime)
 	return 0;
 }
 
+const struct rs_fact *rs_look_counter(const struct rs_audit *a, const char *host,
+				      const char *subject)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while (subject && (f = rs_facts_next(a->facts, &at, host, subject, "counter/")))
+		if (!strcmp(f->subject, subject))
+			return f;
+	return NULL;
+}
+
 bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subject,
 		  const char *counter, struct rs_rise *r)
 {

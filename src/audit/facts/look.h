@@ -62,6 +62,9 @@ struct rs_rise {
 	double seconds; /* of the time it took; 0: not known */
 	const struct rs_fact *now, *before; /* before: of one text; NULL */
 };
+/* The first counter of a subject that was read; NULL: none, or no subject. */
+const struct rs_fact *rs_look_counter(const struct rs_audit *a, const char *host,
+				      const char *subject);
 /* false: the counter is not known. */
 bool rs_look_rise(const struct rs_audit *a, const char *host, const char *subject,
 		  const char *counter, struct rs_rise *r);

@@ -324,7 +324,7 @@ static const struct rs_message rows[] = {
 		.need = "ibv_devices; ibdev2netdev, inside the container",
 		.need_why = "which names are right here",
 		.pattern =
-			P("network device '*' is not available",
+			P("network device '*' is not available", "No matched device found: ",
 			  "network devices '*' are not available", "device '*' is not available",
 			  "requires NIC * but that NIC is not available",
 			  "is not enabled, please set UCX_NET_DEVICES",

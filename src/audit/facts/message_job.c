@@ -320,7 +320,8 @@ static const struct rs_message rows[] = {
 		.but = "OOMKilled: false|OOMKilled\": false|oom_score_adj: -|SystemOOM is|"
 		       "has no SystemOOM|OOMPolicy",
 		/* Linux (mm/oom_kill.c), slurmstepd, Kubernetes, Ray, systemd-oomd */
-		.pattern = P("oom-kill event", "cgroup out-of-memory handler", "ut of memory: Kill",
+		.pattern = P("oom-kill event", "oom_kill event", "have been OOM Killed",
+			     "cgroup out-of-memory handler", "ut of memory: Kill",
 			     "oom_reaper: reaped", "invoked oom-killer", "oom-kill:constraint",
 			     "task *: Out Of Memory", "OOMKilled", "State=OUT_OF_MEMORY",
 			     " OUT_OF_ME+ ", "System OOM encountered",

@@ -278,6 +278,26 @@ void rs_stream_find_told(struct rs_stream *s)
  * inclusions and ends of loops are a program's, where several stand close to each other. What a
  * trace of calls quotes is none.
  */
+/* A script, from its first line: what its comments quote happened elsewhere. */
+static void mark_comments(struct rs_stream *s)
+{
+	static const char *const begin[] = {"#!/", "import ", "from "};
+	bool script = false;
+	uint32_t first = 0;
+
+	while (first < s->n && s->kind[first] == RS_PIECE_BLANK)
+		first++;
+	if (first == s->n)
+		return;
+	rs_stream_line(s, first, &s->line);
+	for (unsigned i = 0; i < sizeof(begin) / sizeof(*begin); i++)
+		script |= !strncmp(s->line.text, begin[i], strlen(begin[i]));
+	for (uint32_t i = first; script && i < s->n; i++) {
+		rs_stream_line(s, i, &s->line);
+		s->code[i] |= !strncmp(s->line.text, "# ", 2);
+	}
+}
+
 void rs_stream_find_code(struct rs_stream *s)
 {
 	uint32_t first = 0, last = 0, shows = 0, gap = 0;
@@ -290,6 +310,7 @@ void rs_stream_find_code(struct rs_stream *s)
 		return;
 	}
 
+	mark_comments(s);
 	for (uint32_t i = 0; i <= s->n; i++) {
 		bool shown = false, end = i == s->n;
 

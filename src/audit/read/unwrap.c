@@ -169,6 +169,46 @@ static bool alike(const struct row *a, const struct row *b)
 	return !plain;
 }
 
+static uint32_t first_word(const struct row *r)
+{
+	uint32_t n = 0;
+
+	while (n < r->n && !isspace((unsigned char)r->text[n]))
+		n++;
+	return n;
+}
+
+/* A line of words, one blank between each: no table, no setting. */
+static bool is_prose(const struct row *r)
+{
+	uint32_t words = 1;
+
+	for (uint32_t i = 0; i + 1 < r->n; i++) {
+		if (r->text[i] == '\t' || r->text[i] == '=' ||
+		    (r->text[i] == ' ' && r->text[i + 1] == ' '))
+			return false;
+		words += r->text[i] == ' ';
+	}
+	return words >= SENTENCE_WORDS && r->n && !strchr(".:;!?,{", r->text[r->n - 1]);
+}
+
+/* A shell's or Python's own: no comment goes on with it. */
+static bool is_statement(const struct row *r)
+{
+	static const char *const begin[] = {
+		"export ",   "ulimit ", "os.environ", "import ",   "from ", "srun ",  "mpirun ",
+		"torchrun ", "python",  "module ",    "source ",   "set ",  "unset ", "sudo ",
+		"if ",       "for ",    "cd ",        "modprobe ", "echo "};
+
+	for (unsigned i = 0; i < sizeof(begin) / sizeof(*begin); i++) {
+		uint32_t n = (uint32_t)strlen(begin[i]);
+
+		if (r->n > n && !memcmp(r->text, begin[i], n))
+			return true;
+	}
+	return memchr(r->text, '=', first_word(r)) != NULL;
+}
+
 /* ---- Widths ---- */
 
 /* Lines of one depth of quotes: 0, or any. */
@@ -208,6 +248,8 @@ static bool listed(const struct row *a, const struct row *b)
 /* A line that ends at the last column, and what follows it. */
 static bool cut_pair(const struct row *a, const struct row *b, uint32_t columns)
 {
+	if (*a->text == '#' && is_prose(a) && is_statement(b))
+		return false;
 	if (a->columns != columns || b->columns > columns || a->drawn || a->depth != b->depth ||
 	    has_tab(a) || has_tab(b) || listed(a, b) || alike(a, b))
 		return false;
@@ -278,29 +320,6 @@ static uint32_t mail_width(const struct row *row, uint32_t lines, bool quoted)
 	return widest >= NARROWEST && widest <= MAIL_WIDEST ? widest : 0;
 }
 
-static uint32_t first_word(const struct row *r)
-{
-	uint32_t n = 0;
-
-	while (n < r->n && !isspace((unsigned char)r->text[n]))
-		n++;
-	return n;
-}
-
-/* A line of words, one blank between each: no table, no setting. */
-static bool is_prose(const struct row *r)
-{
-	uint32_t words = 1;
-
-	for (uint32_t i = 0; i + 1 < r->n; i++) {
-		if (r->text[i] == '\t' || r->text[i] == '=' ||
-		    (r->text[i] == ' ' && r->text[i + 1] == ' '))
-			return false;
-		words += r->text[i] == ' ';
-	}
-	return words >= SENTENCE_WORDS && r->n && !strchr(".:;!?,{", r->text[r->n - 1]);
-}
-
 /* A list's lines and a program's begin small, and so does what goes on. A title's may not. */
 static bool begins_sentence(const struct row *r)
 {
@@ -345,6 +364,8 @@ static bool mail_pair(const struct row *head, const struct row *a, const struct 
 		return false;
 	if (frames(head))
 		return is_argument(b) && !names_speaker(b);
+	if (*head->text == '#' && is_statement(b))
+		return false;
 	if (!is_record(head) && !(begins_sentence(head) && is_prose(head) && is_prose(a) &&
 				  islower((unsigned char)*b->text) && !names_speaker(b) &&
 				  !memmem(b->text, b->n, "  ", 2)))

@@ -33,14 +33,18 @@ static const char *since(bool lifetime)
 static const char *const losses[] = {"local_ack_timeout_err", "packet_seq_err",
 				     "implied_nak_seq_err", NULL};
 
-/* One line for all that is right: n ports or devices of a host. */
+/* One line for all that is right: n ports or devices of a host, `first` one of them. */
 static void pass(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned n,
-		 const char *what)
+		 const char *what, const char *first)
 {
-	if (n)
-		rs_finding_subject(
-			a, rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u devices", what, n),
-			host, NULL);
+	struct rs_finding *f;
+
+	if (!n)
+		return;
+	f = rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u device%s", what, n,
+			   n == 1 ? "" : "s");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, rs_look_counter(a, host, first));
 }
 
 /* Gaps that receivers answered, beside all requests: one in ten thousand is beyond what a lossy
@@ -173,18 +177,19 @@ static void c01_discards(struct rs_audit *a, const struct rs_rule *r, const char
 static void c01(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = rs_facts_host(a->facts, i), *nic;
+		const char *host = rs_facts_host(a->facts, i), *nic, *first = NULL;
 		unsigned right = 0;
 		uint32_t at = 0;
 
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
-			bool seen;
+			bool seen, well = !c01_nic(a, r, host, nic, &seen) &&
+					  !c01_gaps(a, r, host, nic) && seen;
 
-			right += !c01_nic(a, r, host, nic, &seen) && !c01_gaps(a, r, host, nic) &&
-				 seen;
+			right += well;
+			first = well && !first ? nic : first;
 		}
 		c01_discards(a, r, host);
-		pass(a, r, host, right, "no loss was counted");
+		pass(a, r, host, right, "no loss was counted", first);
 	}
 }
 
@@ -629,7 +634,7 @@ static bool failed_on(const struct rs_audit *a, const struct rs_rule *r, const c
 static void c07(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = rs_facts_host(a->facts, i), *subject;
+		const char *host = rs_facts_host(a->facts, i), *subject, *first = NULL;
 		unsigned right = 0;
 		uint32_t at = 0;
 
@@ -638,6 +643,7 @@ static void c07(struct rs_audit *a, const struct rs_rule *r)
 		while ((subject = rs_facts_subject(a->facts, &at, host, "")))
 			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7)) {
 				c07_port(a, r, host, subject, &right);
+				first = right && !first ? subject : first;
 				c07_log(a, r, host, subject);
 				c07_last_word(a, r, host, subject);
 			}
@@ -645,7 +651,7 @@ static void c07(struct rs_audit *a, const struct rs_rule *r)
 		rs_ib_links_errors(a, r, host);
 		rs_frames_errors(a, r, host);
 		if (!failed_on(a, r, host))
-			pass(a, r, host, right, "no error or flap shows an increase");
+			pass(a, r, host, right, "no error or flap shows an increase", first);
 	}
 }
 

@@ -26,7 +26,7 @@ static const char *why_no_name(const char *entry)
 		return "there are no ranges and no wildcards: a name without '=' is a beginning";
 	if (strpbrk(entry, "\"'"))
 		return "a quote is taken for a part of the name";
-	if (strpbrk(entry, ";/| "))
+	if (strpbrk(entry, ";/| ") || (strchr(entry, ':') && strchr(strchr(entry, ':') + 1, ':')))
 		return "entries are separated by commas, and a port is set off by ':'";
 	return NULL;
 }
@@ -89,6 +89,9 @@ static void accuse(struct rs_audit *a, const struct rs_rule *r, const char *host
 			 "without it");
 	if (strpbrk(entry, "[]{}*?"))
 		rs_finding_need(a, f, "ibv_devices", "the names to write in place of the range");
+	else if (!strncmp(why, "NCCL keeps", 10) || !strncmp(why, "this release keeps", 18))
+		rs_finding_need(a, f, "ibv_devices",
+				"beginnings that stand for several names, such as mlx5");
 	/* names and exceptions in one list: which of them was meant is not to be guessed */
 	else if (*hca->value != '^' && strstr(hca->value, ",^"))
 		rs_finding_need(a, f, "ibv_devices",

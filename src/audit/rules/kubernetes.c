@@ -91,6 +91,20 @@ static int64_t devices(const struct rs_audit *a, const char *host, const char *p
 	return n;
 }
 
+/* A resource of a plugin whose name does not say what it is: "nvidia.com/hostdev". */
+static const struct rs_fact *unnamed(const struct rs_audit *a, const char *host, const char *pod)
+{
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, pod, "resource/")))
+		if (!strcmp(f->subject, pod) && f->numeric && f->number > 0 &&
+		    strchr(f->name + 9, '/') && !strstr(f->name, "/gpu") &&
+		    !strstr(f->name, "/mig") && !is_rdma(a, f->name + 9))
+			return f;
+	return NULL;
+}
+
 /* Of k8s-rdma-shared-dev-plugin, by the prefix that it has unless told another: one gives all of a
  * node's devices. */
 static bool is_shared(const struct rs_fact *resource)
@@ -220,6 +234,11 @@ static void k02_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	if (direct && !n)
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL,
 				   "the pod has the host's own devices");
+	else if (n && !have && (some = unnamed(a, host, pod)))
+		f = rs_finding_new(
+			a, r, RS_UNKNOWN, RS_CRITICAL,
+			"the pod joins %u networks and asks for %s: is that their device?", n,
+			some->name + 9);
 	else if (n && have != n && !(have && is_shared(some)))
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 				   "the pod joins %u networks and asks for %lld RDMA devices", n,
@@ -233,7 +252,11 @@ static void k02_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	rs_finding_subject(a, f, host, pod + 4);
 	rs_finding_fact(f, some);
 	rs_finding_fact(f, annotation);
-	if (f && f->verdict == RS_UNKNOWN)
+	if (f && f->verdict == RS_UNKNOWN && n)
+		rs_finding_need(a, f,
+				"kubectl get net-attach-def,sriovnetworknodepolicies -A -o yaml",
+				"which resource a network's devices are");
+	else if (f && f->verdict == RS_UNKNOWN)
 		rs_finding_need(a, f, "what the pod does",
 				"a pod alone on its node needs no network of GPUs");
 	if (!f || f->verdict != RS_FAIL)

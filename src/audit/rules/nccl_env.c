@@ -463,6 +463,15 @@ static const char *missing_port(struct rs_audit *a, const char *host, const stru
 	return NULL;
 }
 
+static unsigned n_selected(const struct devices *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < s->n; i++)
+		n += s->d[i].selected;
+	return n;
+}
+
 /* Without a list NCCL takes all: they must be known to be alike. */
 static bool alike_known(const struct devices *s)
 {
@@ -518,6 +527,11 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	}
 	if (!f && !hca && !alike_known(&s))
 		return;
+	if (!f && s.n && !n_selected(&s)) {
+		worst = RS_CRITICAL;
+		f = rs_finding_new(a, r, RS_FAIL, worst, "%s takes no device at all", who);
+		rs_finding_subject(a, f, host, NULL);
+	}
 	if (!f) {
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "%s takes the rails and no others",
 				   who);

@@ -27,9 +27,9 @@ static struct rs_finding *hint(struct rs_audit *a, const struct rs_rule *r, cons
 	return f;
 }
 
-/* One line for all devices of a host that are right. */
+/* One line for all devices of a host that are right; `first` is one of them. */
 static void pass(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned n,
-		 const char *what)
+		 const char *what, const char *first)
 {
 	struct rs_finding *f;
 
@@ -38,6 +38,7 @@ static void pass(struct rs_audit *a, const struct rs_rule *r, const char *host, 
 	f = rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u device%s", what, n,
 			   n == 1 ? "" : "s");
 	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, rs_look_counter(a, host, first));
 }
 
 typedef unsigned each_device(struct rs_audit *a, const struct rs_rule *r, const char *host,
@@ -47,16 +48,21 @@ typedef unsigned each_device(struct rs_audit *a, const struct rs_rule *r, const 
 static void each(struct rs_audit *a, const struct rs_rule *r, each_device *judge, const char *what)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = rs_facts_host(a->facts, i), *subject;
+		const char *host = rs_facts_host(a->facts, i), *subject, *first = NULL;
 		unsigned right = 0;
 		uint32_t at = 0;
 
 		if (rs_facts_is_switch(a->facts, host))
 			continue;
-		while ((subject = rs_facts_subject(a->facts, &at, host, "")))
-			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7))
-				right += judge(a, r, host, subject);
-		pass(a, r, host, right, what);
+		while ((subject = rs_facts_subject(a->facts, &at, host, ""))) {
+			unsigned n = !strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7)
+					     ? judge(a, r, host, subject)
+					     : 0;
+
+			right += n;
+			first = n && !first ? subject : first;
+		}
+		pass(a, r, host, right, what, first);
 	}
 }
 
