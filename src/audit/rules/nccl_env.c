@@ -481,6 +481,35 @@ static bool alike_known(const struct devices *s)
 	return true;
 }
 
+/* A list to take of which no name is the beginning of a device that was read. */
+static bool matches_none(const struct devices *s, const char *list)
+{
+	char item[128];
+
+	if (*list == '^' || rs_hca_list_odd(list))
+		return false;
+	list += *list == '=';
+	while (next_item(&list, item, sizeof(item)))
+		for (unsigned i = 0; i < s->n; i++)
+			if (!strncmp(s->d[i].name, item, strlen(item)))
+				return false;
+	return true;
+}
+
+static void names_none(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		       const struct rs_fact *hca, const struct devices *s)
+{
+	struct rs_finding *f =
+		rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+			       "NCCL_IB_HCA names none of the devices that the host has (%s, %s%s)",
+			       s->d[0].name, s->d[1].name, s->n > 2 ? ", ..." : "");
+
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, hca);
+	rs_finding_why(a, f, "NCCL finds no device of these names, and goes on with sockets");
+	rs_finding_need(a, f, "ibv_devinfo", "which of them are rails, and their state");
+}
+
 static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		     const struct rs_fact *hca)
 {
@@ -494,7 +523,9 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 
 	find_devices(a, host, &s);
 	if (!whole(a, host, &s)) {
-		if (hca)
+		if (hca && s.n > 1 && matches_none(&s, list))
+			names_none(a, r, host, hca, &s);
+		else if (hca)
 			unknown_devices(a, r, host, hca,
 					"whether NCCL_IB_HCA names each rail is not known");
 		return;

@@ -1104,11 +1104,67 @@ static void x07_used(struct rs_audit *a, const struct rs_rule *r)
 	free(used.vote);
 }
 
+static bool is_down(const struct rs_audit *a, const char *host, const char *nic)
+{
+	const char *state = rs_facts_value(a->facts, host, nic, "port_state");
+
+	return state && strcasecmp(state, "ACTIVE") != 0;
+}
+
+/* One NIC's rate on all hosts that have one of that name, and of that board where it is known. */
+static void x07_rate(struct rs_audit *a, const struct rs_rule *r, const char *like, const char *nic,
+		     struct ballot *b)
+{
+	const char *board = rs_facts_value(a->facts, like, nic, "board_id");
+	struct rs_finding *f;
+
+	b->n = 0;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i);
+		const struct rs_fact *rate =
+			host ? rs_facts_get(a->facts, host, nic, "rate_gbps") : NULL;
+		const char *own = rate ? rs_facts_value(a->facts, host, nic, "board_id") : NULL;
+
+		if (rate && !is_down(a, host, nic) && (!board || !own || !strcmp(board, own)))
+			vote(b, host, nic + 4, rate->value, rate);
+	}
+	count(b);
+	if (b->n < 2 || b->kinds < 2 || (b->n > 2 && !b->winner))
+		return;
+	f = result(a, r, b, RS_MAJOR, rs_audit_text(a, "the rate of %s (Gb/s)", nic + 4));
+	rs_finding_why(a, f, "a job goes at the pace of its slowest link");
+	rs_finding_need(a, f, "mlxlink -d DEVICE, of both; the switch's port",
+			"which speed each side offers");
+}
+
+static void x07_rates(struct rs_audit *a, const struct rs_rule *r)
+{
+	const char *first = NULL, *nic;
+	uint32_t at = 0;
+	struct ballot b;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts) && !first; i++) {
+		const char *host = host_at(a, i);
+
+		at = 0;
+		if (host && rs_facts_subject(a->facts, &at, host, "nic/"))
+			first = host;
+	}
+	if (!first || !open_ballot(a, &b))
+		return;
+	at = 0;
+	while ((nic = rs_facts_subject(a->facts, &at, first, "nic/")))
+		if (rs_facts_get(a->facts, first, nic, "rate_gbps"))
+			x07_rate(a, r, first, nic, &b);
+	free(b.vote);
+}
+
 static void x07(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct ballot gpus, nics;
 
 	x07_used(a, r);
+	x07_rates(a, r);
 	if (!open_ballot(a, &gpus) || !open_ballot(a, &nics)) {
 		free(gpus.vote);
 		return;
