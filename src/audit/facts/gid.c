@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/look.h"
 
 bool rs_gid_link_local(const char *gid)
 {
@@ -69,4 +70,23 @@ bool rs_gid_table(const struct rs_audit *a, const char *host, const char *nic)
 		if (!strcmp(f->subject, nic))
 			return true;
 	return false;
+}
+
+bool rs_gid_fits_all(const struct rs_audit *a, const char *host, int index)
+{
+	const struct rs_fact *list = rs_look_list(a, host);
+	const char *nic;
+	uint32_t at = 0;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		struct rs_gid g;
+
+		if (!rs_gid_table(a, host, nic) || rs_gid_best(a, host, nic) < 0 ||
+		    (list && !rs_look_hca(list->value, nic + 4)))
+			continue;
+		g = rs_gid_at(a, host, nic, index);
+		if (!rs_gid_usable(&g))
+			return false;
+	}
+	return true;
 }

@@ -19,4 +19,7 @@ int rs_gid_best(const struct rs_audit *a, const char *host, const char *nic);
 /* Has this device a GID table at all, and is it Ethernet? */
 bool rs_gid_table(const struct rs_audit *a, const char *host, const char *nic);
 
+/* Is this index routable RoCE v2 on all ports of the job whose tables were read? */
+bool rs_gid_fits_all(const struct rs_audit *a, const char *host, int index);
+
 #endif

@@ -85,11 +85,14 @@ static void n05_bad(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
 			       rs_audit_text(a, "NCCL_IB_GID_INDEX=%s", index->value),
 			       "unset NCCL_IB_GID_INDEX  # this release finds it");
-	else
+	else if (rs_gid_fits_all(a, host, best))
 		rs_finding_fix(a, f, host, true, NULL,
 			       index ? rs_audit_text(a, "NCCL_IB_GID_INDEX=%s", index->value)
 				     : "unset NCCL_IB_GID_INDEX",
 			       "NCCL_IB_GID_INDEX=%d", best);
+	else
+		rs_finding_need(a, f, "show_gids",
+				"an index that is RoCE v2 with an address on all rails");
 }
 
 static void n05_host(struct rs_audit *a, const struct rs_rule *r, const char *host)

@@ -67,11 +67,17 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 				       "unset NCCL_IB_GID_INDEX  # this release finds it");
 			rs_finding_choice(f);
 		}
-		if (by_env)
+		/* an index is a place in each port's table: one that is right on all of them */
+		if (by_env && rs_gid_fits_all(a, host, best))
 			rs_finding_fix(a, f, host, true, NULL, was, "NCCL_IB_GID_INDEX=%d", best);
+		else if (by_env)
+			rs_finding_need(a, f, "show_gids",
+					"an index that is RoCE v2 with an address on all rails: "
+					"up to NCCL 2.20 the ports' addresses must be set alike");
 		/* as N05 has it: what any release takes stands first */
 		if (by_env && !version) {
-			rs_finding_choice(f);
+			if (f && f->n_fixes)
+				rs_finding_choice(f);
 			rs_finding_fix(a, f, "all hosts of the job", true, NULL, was,
 				       "unset NCCL_IB_GID_INDEX  # NCCL >= 2.21 finds it");
 		}
@@ -234,6 +240,7 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *nic;
 		const struct rs_fact *index = rs_nccl_env(a, host, "NCCL_IB_GID_INDEX");
+		const struct rs_fact *list = rs_look_list(a, host);
 		uint32_t version = rs_nccl_version(a, host, NULL), at = 0;
 
 		bool nccl = index || rs_nccl_env_seen(a, host) ||
@@ -243,6 +250,9 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 			const struct rs_fact *used = rs_facts_get(a->facts, host, nic, "gid_used");
 
 			if (!rs_gid_table(a, host, nic))
+				continue;
+			/* what the job's list leaves out takes no part */
+			if (!used && list && !rs_look_hca(list->value, nic + 4))
 				continue;
 			if (used)
 				r02_nic(a, r, host, nic, used);
