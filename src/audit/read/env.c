@@ -381,6 +381,36 @@ static bool line_env(struct rs_audit *a, const struct rs_input *in, const struct
 	return took;
 }
 
+bool rs_env_alone(struct rs_audit *a, const struct rs_input *in)
+{
+	static const char *const asks[] = {"echo $", "echo \"$", "echo ${", "echo \"${",
+					   "printenv "};
+	struct rs_input own = *in;
+	char name[64];
+
+	own.trust = RS_TRUST_INTENT;
+	for (unsigned i = 0; in->command && i < sizeof(asks) / sizeof(*asks); i++) {
+		const char *p = in->command + strlen(asks[i]);
+		struct rs_line *l;
+		size_t n;
+		bool took;
+
+		if (strncmp(in->command, asks[i], strlen(asks[i])))
+			continue;
+		n = name_length(p);
+		if (!n || n >= sizeof(name) || p[n + strspn(p + n, "}\"")] || !is_kind(p))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)n, p);
+		l = calloc(1, sizeof(*l));
+		took = l && rs_line_next(in, l) && *l->text && !strpbrk(l->text, " \t");
+		if (took)
+			rs_input_add(a, &own, l->number, NULL, "env", name, "%s", l->text);
+		free(l);
+		return took;
+	}
+	return false;
+}
+
 const struct rs_reader rs_reader_env = {
 	.name = "env",
 	.what = "environment of a job (NAME=value): shells, launchers, manifests, Python, notes",

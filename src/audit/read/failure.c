@@ -160,6 +160,7 @@ static bool is_noise(const char *low)
 		"pip's dependency resolver", "terminal process group",
 		"no job control in this shell",
 		"failed to connect to bus: ", "system has not been booted with systemd",
+		"error record serialization table", "_osc: platform does not support",
 		"timekeeping watchdog", "detected invalid context, skipping",
 		"could not find ncclgetversion symbol",
 		/* a part of a switch without data of its maker */

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include "audit/read/place.h"
 #include "audit/read/prefix.h"
+#include "audit/read/unwrap.h"
 
 enum { PREFIXES = 6 /* stamps and tags before each other */ };
 
@@ -384,9 +385,18 @@ static size_t quote_length(const char *text)
 {
 	size_t n = 0;
 
-	while (text[n] == '>')
+	/* "> > ", too */
+	while (text[n] == '>' || (n && text[n] == ' ' && text[n + 1] == '>'))
 		n++;
 	return n && (text[n] == ' ' || !text[n]) ? n + (text[n] == ' ') : 0;
+}
+
+/* NCCL's or UCX's own beginning: a number before it is a task's on one line alone. */
+static bool is_library(const char *text)
+{
+	enum rs_record is = rs_record_of(text, strlen(text));
+
+	return is == RS_RECORD_NCCL || is == RS_RECORD_UCX;
 }
 
 void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct rs_prefix *out)
@@ -407,8 +417,9 @@ void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct r
 			n = clock_length(p);
 		if (!n)
 			n = epoch_length(p);
-		if (!n && h->label && !i)
-			n = task_label(p, &(unsigned){0});
+		if (!n && !i && (n = task_label(p, &(unsigned){0})) && !h->label &&
+		    !is_library(p + n))
+			n = 0;
 		if (!n)
 			n = spdlog_length(p);
 		if (!n)

@@ -325,12 +325,20 @@ static bool line_ulimit(struct rs_audit *a, const struct rs_input *in, const str
 	struct rs_input script = *in;
 	char flags[8], value[32];
 
-	if (sscanf(l->text, " ulimit -%7[SHl] %31[0-9a-z]", flags, value) != 2 ||
-	    !strchr(flags, 'l'))
+	const char *docker = strstr(l->text, "--ulimit"), *of;
+	int64_t unit = 1024;
+
+	/* docker run --ulimit memlock=65536:65536, in bytes; --ulimit=memlock=-1 */
+	of = docker ? strstr(docker, "memlock=") : NULL;
+	if (of && of - docker <= 9 && sscanf(of + 8, "%31[-0-9a-z]", value) == 1)
+		unit = 1;
+	else if (sscanf(l->text, " ulimit -%7[SHl] %31[0-9a-z]", flags, value) != 2 ||
+		 !strchr(flags, 'l'))
 		return false;
 	script.trust = RS_TRUST_INTENT;
-	memlock(a, &script, l->number, value, 1024);
-	rs_input_add(a, &script, l->number, NULL, "host", "memlock_job", "script");
+	memlock(a, &script, l->number, value, unit);
+	rs_input_add(a, &script, l->number, NULL, "host", "memlock_job",
+		     unit == 1 ? "docker" : "script");
 	return true;
 }
 

@@ -107,6 +107,9 @@ bool rs_line_pair(char *text, char separator, char **key, char **value);
  * "--export=ALL,NCCL_ALGO=Ring". How many; each is added when add. */
 unsigned rs_line_variables(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
 			   bool add);
+/* The one value that `echo $NAME` and `printenv NAME` print, of RDMA's libraries. false: it is
+ * none. */
+bool rs_env_alone(struct rs_audit *a, const struct rs_input *in);
 /* Splits at blanks into at most n words; returns how many. */
 unsigned rs_line_words(char *text, char **word, unsigned n);
 

@@ -270,6 +270,10 @@ static const struct rs_reader *offer(struct rs_stream *s, const struct rs_input 
 		*facts = rs_facts_count(a->facts) - before;
 		return &rs_reader_tree;
 	}
+	if (rs_env_alone(a, in)) {
+		*facts = rs_facts_count(a->facts) - before;
+		return &rs_reader_env;
+	}
 	n = rs_input_readers(in, reader, RS_SEGMENT_TRIES);
 	for (unsigned i = 0; i < n && !a->err; i++) {
 		struct rs_input own = *in;

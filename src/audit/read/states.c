@@ -409,7 +409,8 @@ static void limit(struct at *s, const char *path, const char *value)
 {
 	bool none = *value == '-';
 
-	if (!has_all(path, "ulimits memlock soft$") || (!none && !isdigit((unsigned char)*value)))
+	if ((!has_all(path, "ulimits memlock soft$") && !has_all(path, "ulimits memlock$")) ||
+	    (!none && !isdigit((unsigned char)*value)))
 		return;
 	rs_input_add(s->a, s->in, s->l->number, NULL, "host", "memlock", "%s",
 		     none ? "unlimited" : value);

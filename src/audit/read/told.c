@@ -359,7 +359,8 @@ static bool is_policy(const char *low)
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		const char *p = strstr(low, words[i]);
 
-		if (p && p < low + n)
+		/* "restartPolicy: OnFailure" has it behind the key */
+		if (p && (p < low + n || !strncmp(low, "restart", 7)))
 			return true;
 	}
 	return false;
