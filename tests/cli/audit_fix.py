@@ -61,7 +61,8 @@ def fights(path):
 
 wrong = []
 for post in sorted((source / "tests/data/posts").glob("*.txt")):
-    wrong += [f"{post.name}: {fight}" for fight in fights(post)]
+    if re.search("NCCL_|UCX_", post.read_text(errors="replace")):
+        wrong += [f"{post.name}: {fight}" for fight in fights(post)]
 checked = ran = 0
 for case in cases:
     with tempfile.TemporaryDirectory() as scratch:
