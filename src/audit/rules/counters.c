@@ -33,20 +33,6 @@ static const char *since(bool lifetime)
 static const char *const losses[] = {"local_ack_timeout_err", "packet_seq_err",
 				     "implied_nak_seq_err", NULL};
 
-/* One line for all that is right: n ports or devices of a host, `first` one of them. */
-static void pass(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned n,
-		 const char *what, const char *first)
-{
-	struct rs_finding *f;
-
-	if (!n)
-		return;
-	f = rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u device%s", what, n,
-			   n == 1 ? "" : "s");
-	rs_finding_subject(a, f, host, NULL);
-	rs_finding_fact(f, rs_look_counter(a, host, first));
-}
-
 /* Gaps that receivers answered, beside all requests: one in ten thousand is beyond what a lossy
  * class or a rebooted peer makes. */
 static bool c01_often(const struct rs_audit *a, const char *host, const char *nic)
@@ -189,7 +175,7 @@ static void c01(struct rs_audit *a, const struct rs_rule *r)
 			first = well && !first ? nic : first;
 		}
 		c01_discards(a, r, host);
-		pass(a, r, host, right, "no loss was counted", first);
+		rs_finding_devices_right(a, r, host, right, "no loss was counted", first);
 	}
 }
 
@@ -651,7 +637,8 @@ static void c07(struct rs_audit *a, const struct rs_rule *r)
 		rs_ib_links_errors(a, r, host);
 		rs_frames_errors(a, r, host);
 		if (!failed_on(a, r, host))
-			pass(a, r, host, right, "no error or flap shows an increase", first);
+			rs_finding_devices_right(a, r, host, right,
+						 "no error or flap shows an increase", first);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/facts/look.h"
 #include "audit/rules/rule.h"
 
 struct rs_finding *rs_finding_new(struct rs_audit *a, const struct rs_rule *r, enum rs_verdict v,
@@ -86,6 +87,19 @@ void rs_finding_stage(struct rs_audit *a, struct rs_finding *f, const char *host
 		.verdict = v,
 	};
 	va_end(ap);
+}
+
+void rs_finding_devices_right(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			      unsigned n, const char *what, const char *first)
+{
+	struct rs_finding *f;
+
+	if (!n)
+		return;
+	f = rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u device%s", what, n,
+			   n == 1 ? "" : "s");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, rs_look_counter(a, host, first));
 }
 
 void rs_finding_fix(struct rs_audit *a, struct rs_finding *f, const char *on, bool persistent,

@@ -86,6 +86,24 @@ static bool alone(const struct rs_audit *a, const char *host)
 	return !namesake(a, host) && !beside(a, host) && has_all_ranks(a, host);
 }
 
+const struct rs_fact *rs_message_other_network(const struct rs_audit *a, const char *host,
+					       const struct rs_fact *own)
+{
+	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *other = rs_facts_host(a->facts, i);
+		const struct rs_fact *net = rs_facts_get(a->facts, other, "nccl", "network");
+		const struct rs_fact *theirs = rs_facts_get(a->facts, other, "nccl", "ranks");
+
+		if (net && strcmp(net->value, own->value) && strcmp(net->value, "Socket") &&
+		    !strcmp(net->file, own->file) &&
+		    (!ranks || !theirs || !strcmp(ranks->value, theirs->value)))
+			return net;
+	}
+	return NULL;
+}
+
 /* Who asked for RDMA: a variable, a plugin, a device on the host, or a job of several nodes. */
 const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *host)
 {
@@ -526,33 +544,23 @@ static void n15_nodes(struct rs_audit *a, const struct rs_rule *r, const char *h
 static void n15_plugin(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *own = rs_facts_get(a->facts, host, "nccl", "network");
-	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
+	const struct rs_fact *net =
+		own && !strcmp(own->value, "IB") ? rs_message_other_network(a, host, own) : NULL;
+	struct rs_finding *f;
 
-	for (uint32_t i = 0; own && !strcmp(own->value, "IB") && i < rs_facts_hosts(a->facts);
-	     i++) {
-		const char *peer = rs_facts_host(a->facts, i);
-		const struct rs_fact *net = rs_facts_get(a->facts, peer, "nccl", "network");
-		const struct rs_fact *theirs = rs_facts_get(a->facts, peer, "nccl", "ranks");
-		struct rs_finding *f;
-
-		if (!net || !strcmp(net->value, "Socket") || !strcmp(net->value, own->value) ||
-		    strcmp(net->file, own->file) ||
-		    (ranks && theirs && strcmp(ranks->value, theirs->value)))
-			continue;
-		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
-				   "the network plugin that %s loads (%s) is not used here", peer,
-				   net->value);
-		rs_finding_subject(a, f, host, NULL);
-		rs_finding_fact(f, own);
-		rs_finding_fact(f, net);
-		rs_finding_why(a, f,
-			       "each rank chooses its network by itself, and NCCL's own and a "
-			       "plugin's do not understand each other: the job hangs or fails as "
-			       "it connects");
-		rs_finding_need(a, f, "ldconfig -p | grep libnccl-net; echo $LD_LIBRARY_PATH",
-				"whether the plugin is in this host's image and on its path");
+	if (!net)
 		return;
-	}
+	f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+			   "the network plugin that %s loads (%s) is not used here", net->host,
+			   net->value);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, own);
+	rs_finding_fact(f, net);
+	rs_finding_why(a, f,
+		       "each rank chooses its network by itself, and NCCL's own and a plugin's do "
+		       "not understand each other: the job hangs or fails as it connects");
+	rs_finding_need(a, f, "ldconfig -p | grep libnccl-net; echo $LD_LIBRARY_PATH",
+			"whether the plugin is in this host's image and on its path");
 }
 
 static void n15(struct rs_audit *a, const struct rs_rule *r)

@@ -529,25 +529,6 @@ static const struct rs_fact *usable_rdma(const struct rs_audit *a, const char *h
 	return NULL;
 }
 
-/* What another host of this host's log takes, where it is no socket: one job's ranks. */
-static const struct rs_fact *others_rdma(const struct rs_audit *a, const char *host,
-					 const struct rs_fact *own)
-{
-	const struct rs_fact *ranks = rs_facts_get(a->facts, host, "nccl", "ranks");
-
-	for (uint32_t i = 0; own && i < rs_facts_hosts(a->facts); i++) {
-		const char *other = rs_facts_host(a->facts, i);
-		const struct rs_fact *net = rs_facts_get(a->facts, other, "nccl", "network");
-		const struct rs_fact *theirs = rs_facts_get(a->facts, other, "nccl", "ranks");
-
-		if (net && strcmp(other, host) && strcmp(net->value, "Socket") &&
-		    !strcmp(net->file, own->file) &&
-		    (!ranks || !theirs || !strcmp(ranks->value, theirs->value)))
-			return net;
-	}
-	return NULL;
-}
-
 /* The ranks of a host take sockets, those of another one RDMA: they do not connect. */
 static void n14_mixed(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		      const struct rs_fact *own, const struct rs_fact *other)
@@ -660,8 +641,9 @@ static void n14(struct rs_audit *a, const struct rs_rule *r)
 		struct rs_finding *f;
 
 		const struct rs_fact *net = rs_facts_get(a->facts, host, "nccl", "network");
-		const struct rs_fact *other =
-			net && !strcmp(net->value, "Socket") ? others_rdma(a, host, net) : NULL;
+		const struct rs_fact *other = net && !strcmp(net->value, "Socket")
+						      ? rs_message_other_network(a, host, net)
+						      : NULL;
 
 		if (other) {
 			n14_mixed(a, r, host, net, other);

@@ -27,20 +27,6 @@ static struct rs_finding *hint(struct rs_audit *a, const struct rs_rule *r, cons
 	return f;
 }
 
-/* One line for all devices of a host that are right; `first` is one of them. */
-static void pass(struct rs_audit *a, const struct rs_rule *r, const char *host, unsigned n,
-		 const char *what, const char *first)
-{
-	struct rs_finding *f;
-
-	if (!n)
-		return;
-	f = rs_finding_new(a, r, RS_PASS, r->severity, "%s, on %u device%s", what, n,
-			   n == 1 ? "" : "s");
-	rs_finding_subject(a, f, host, NULL);
-	rs_finding_fact(f, rs_look_counter(a, host, first));
-}
-
 typedef unsigned each_device(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			     const char *subject);
 
@@ -62,7 +48,7 @@ static void each(struct rs_audit *a, const struct rs_rule *r, each_device *judge
 			right += n;
 			first = n && !first ? subject : first;
 		}
-		pass(a, r, host, right, what, first);
+		rs_finding_devices_right(a, r, host, right, what, first);
 	}
 }
 

@@ -50,6 +50,10 @@ void rs_finding_fix(struct rs_audit *a, struct rs_finding *f, const char *on, bo
 void rs_finding_choice(struct rs_finding *f);
 void rs_finding_need(struct rs_audit *a, struct rs_finding *f, const char *file,
 		     const char *why_fmt, ...) __attribute__((format(printf, 4, 5)));
+/* One PASS for the n devices of a host whose counters are right, `first` (a subject) one of them;
+ * none where n is 0. */
+void rs_finding_devices_right(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			      unsigned n, const char *what, const char *first);
 /* Why it is not priced, or what a simulation of it would assume; price.c fills the rest. */
 void rs_finding_unpriced(struct rs_audit *a, struct rs_finding *f, const char *why);
 /* Is the host among its subjects? True where it has none. */
