@@ -1,12 +1,15 @@
-/* CRC-32 without carry-less multiplication, and when that is the better way. */
+/* CRC-32 without carry-less multiplication, and by 256 bits of it, and when which is the better
+ * way. */
 #include "wire/crc.h"
 #include <string.h>
 #include "base/clock.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <immintrin.h>
 #endif
 
 bool rs_crc_by_words;
+size_t rs_crc_wide_from = SIZE_MAX;
 
 static uint32_t table[8][256]; /* the register after a byte and j bytes of zeros */
 
@@ -47,10 +50,115 @@ static bool multiplies_slowly(void)
 }
 #endif
 
+#if defined(__x86_64__) && !defined(RS_NO_ISAL)
+/*
+ * What carries a block of 128 bits over so many bits: its low half is multiplied by x to the bits
+ * plus 32, its high half by x to the bits less 32, both reflected and modulo the polynomial (Intel:
+ * Fast CRC Computation for Generic Polynomials Using PCLMULQDQ, 2009).
+ */
+struct carry {
+	uint64_t low, high;
+};
+
+static struct carry over_1024, over_256, over_128;
+
+static uint64_t power_of_x(unsigned n)
+{
+	uint32_t r = UINT32_C(1) << 31;
+
+	while (n--)
+		r = r >> 1 ^ (r & 1 ? POLYNOMIAL : 0);
+	return (uint64_t)r << 1;
+}
+
+static struct carry carry_over(unsigned bits)
+{
+	return (struct carry){power_of_x(bits + 32), power_of_x(bits - 32)};
+}
+
+static bool multiplies_wide(void)
+{
+	__builtin_cpu_init(); /* a constructor may come before libgcc's */
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq") &&
+	       !__builtin_cpu_supports("avx512f") && !rs_machine_emulated();
+}
+
+#define WIDE __attribute__((target("avx2,pclmul,vpclmulqdq")))
+
+WIDE static inline __m256i load(const uint8_t *b)
+{
+	return _mm256_loadu_si256((const __m256i *)(const void *)b);
+}
+
+WIDE static inline __m256i both_lanes(const struct carry *k)
+{
+	return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)k));
+}
+
+/* a, carried over to where b is */
+WIDE static inline __m256i fold(__m256i a, __m256i k, __m256i b)
+{
+	return _mm256_xor_si256(_mm256_xor_si256(_mm256_clmulepi64_epi128(a, k, 0x00),
+						 _mm256_clmulepi64_epi128(a, k, 0x11)),
+				b);
+}
+
+/* Four blocks of 256 bits side by side, as one multiplication waits for the last. The last 128 bits
+ * and what lies behind them are ISA-L's. */
+WIDE uint32_t rs_crc32_wide(uint32_t crc, const uint8_t *b, size_t n)
+{
+	__m256i before = _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)~crc));
+	__m256i a0 = _mm256_xor_si256(load(b), before);
+	__m256i a1 = load(b + 32), a2 = load(b + 64), a3 = load(b + 96);
+	__m256i k = both_lanes(&over_1024);
+	uint8_t rest[16 + 32];
+	__m128i low, high, k128;
+
+	for (b += 128, n -= 128; n >= 128; b += 128, n -= 128) {
+		a0 = fold(a0, k, load(b));
+		a1 = fold(a1, k, load(b + 32));
+		a2 = fold(a2, k, load(b + 64));
+		a3 = fold(a3, k, load(b + 96));
+	}
+	k = both_lanes(&over_256);
+	a0 = fold(fold(fold(a0, k, a1), k, a2), k, a3);
+	for (; n >= 32; b += 32, n -= 32)
+		a0 = fold(a0, k, load(b));
+	low = _mm256_castsi256_si128(a0);
+	high = _mm256_extracti128_si256(a0, 1);
+	k128 = _mm_loadu_si128((const __m128i *)(const void *)&over_128);
+	low = _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(low, k128, 0x00),
+					  _mm_clmulepi64_si128(low, k128, 0x11)),
+			    high);
+	_mm_storeu_si128((__m128i *)(void *)rest, low);
+	memcpy(rest + 16, b, n);
+	return crc32_gzip_refl(UINT32_MAX, rest, 16 + n); /* the register is 0 before them */
+}
+
+static void choose_width(void)
+{
+	over_1024 = carry_over(1024);
+	over_256 = carry_over(256);
+	over_128 = carry_over(128);
+	if (multiplies_wide())
+		rs_crc_wide_from = RS_CRC_WIDE_LEAST;
+}
+#else
+uint32_t rs_crc32_wide(uint32_t crc, const uint8_t *b, size_t n)
+{
+	return rs_crc32_words(crc, b, n);
+}
+
+static void choose_width(void)
+{
+}
+#endif
+
 __attribute__((constructor)) static void choose(void)
 {
 	fill_table();
 	rs_crc_by_words = multiplies_slowly();
+	choose_width();
 }
 
 static uint64_t word_at(const uint8_t *b)

@@ -89,8 +89,8 @@ static void test_an_acknowledgement_of_linux_verifies(void **state)
 	assert_int_equal(rs_get32_le(b + n - 4), rs_icrc(b + 14, n - 18, false));
 }
 
-/* The way without carry-less multiplication, in pieces as well. */
-static void test_crc_by_words_is_the_twins(void **state)
+/* The ways without carry-less multiplication and by 256 bits of it, in pieces as well. */
+static void test_each_way_to_crc_is_the_twins(void **state)
 {
 	struct rs_random r = rs_random_stream(4, 5, 6);
 	static uint8_t b[5000];
@@ -109,6 +109,14 @@ static void test_crc_by_words_is_the_twins(void **state)
 			rs_crc32_words(rs_crc32_words(0, b + at, cut), b + at + cut, n - cut),
 			~crc);
 		assert_int_equal(rs_crc32(0, b + at, n), ~crc);
+		assert_int_equal(rs_crc32(rs_crc32(0, b + at, cut), b + at + cut, n - cut), ~crc);
+		if (rs_crc_wide_from == SIZE_MAX || n < 128)
+			continue;
+		assert_int_equal(rs_crc32_wide(0, b + at, n), ~crc);
+		if (n - cut >= 128)
+			assert_int_equal(
+				rs_crc32_wide(rs_crc32(0, b + at, cut), b + at + cut, n - cut),
+				~crc);
 	}
 }
 
@@ -117,7 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_icrc_is_the_twins),
 		cmocka_unit_test(test_the_twin_gives_the_check_value_of_crc32),
-		cmocka_unit_test(test_crc_by_words_is_the_twins),
+		cmocka_unit_test(test_each_way_to_crc_is_the_twins),
 		cmocka_unit_test(test_an_acknowledgement_of_linux_verifies),
 	};
 
