@@ -18,6 +18,7 @@ enum {
 struct rs_message {
 	const char *key;   /* name of the fact: "gdr-disabled" */
 	const char *check; /* NULL: a good sign, which only contradicts other rows */
+	const char *also;  /* a check that the line itself fails, whatever its cause; NULL */
 	uint8_t severity, confidence;
 	bool by_errno;   /* a failed call: the fact's name ends in its errno, "/110" */
 	int errno_is;    /* of rows found by key and errno: which; 0: any other */

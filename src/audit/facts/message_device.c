@@ -168,6 +168,24 @@ static const struct rs_message rows[] = {
 			"VERBS RDMA disabled because", "Couldn't allocate context"),
 	},
 	{
+		/* librdmacm has no device file, no provider's library, or no right to either */
+		.key = "event-channel",
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "the RDMA connection manager could not be opened "
+			 "(rdma_create_event_channel)",
+		.why = "it needs /dev/infiniband/rdma_cm (module rdma_ucm), a device with its "
+		       "provider's library, and the right to open them",
+		.need = "ls -l /dev/infiniband; ibv_devices; lsmod | grep rdma_ucm",
+		.need_why = "which of the three is missing",
+		.pattern =
+			P("rdma_create_event_channel fail", "rdma_create_event_channel error",
+			  "rdma_create_event_channel: ", "rdma_create_event_channel() fail",
+			  "ailed to create RDMA event channel",
+			  "ailed to create rdmacm event channel", "ailed to create event channel"),
+	},
+	{
 		.key = "list-devices",
 		.but = "<info>", /* libfabric asks each provider */
 		.check = "N15",

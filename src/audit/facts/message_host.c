@@ -279,6 +279,32 @@ static const struct rs_message rows[] = {
 		.pattern = P("Width x*(downgraded)", "Gb/s available PCIe bandwidth, limited by"),
 	},
 	{
+		/* ixgbe's, i40e's and ice's own words */
+		.key = "slot-too-narrow",
+		.check = "P01",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "the NIC's driver says that its slot cannot carry what its ports can",
+		.why = "all ports of the card share the slot: fewer lanes than the card has, or an "
+		       "older generation",
+		.need = "lspci -vvv as root: LnkCap and LnkSta of the device and of the bridge "
+			"above it",
+		.need_why = "which end is narrow, or slow",
+		.pattern = P("not sufficient for optimal performance of this card",
+			     "PCI-Express bandwidth available for this card is not"),
+	},
+	{
+		.key = "slot-maybe-narrow",
+		.check = "P01",
+		.severity = MIN,
+		.confidence = RS_LOW,
+		.title = "the NIC's driver says that its slot may be too slow for all its ports",
+		.why = "it compares the slot with all ports at full rate, used or not",
+		.need = "lspci -vvv as root: LnkCap and LnkSta",
+		.need_why = "which end is narrow, or slow",
+		.pattern = P("available for this device may be insufficient for optimal"),
+	},
+	{
 		.key = "acs-told",
 		.but = "if |whether|make sure|check |could be| may |not ",
 		.check = "P04",

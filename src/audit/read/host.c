@@ -326,6 +326,10 @@ static int score_lsmod(const struct rs_input *in)
 		else
 			no++;
 	}
+	/* one line is lsmod's where that was asked, "lsmod | grep peermem" */
+	if (yes == 1 && !no && in->command &&
+	    (!strncmp(in->command, "lsmod", 5) || strstr(in->command, "/proc/modules")))
+		return 75;
 	return yes > 1 && !no ? 75 : 0;
 }
 

@@ -123,6 +123,9 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 		gpu_direct(a, in, l, p);
 	if ((p = strstr(l->text, "Using network ")))
 		add(a, in, l, "network", p + 14);
+	/* the next network is asked only where the one before had no device */
+	if (strstr(l->text, "NET/Socket : Using [0]"))
+		add(a, in, l, "network", "Socket");
 	if (!strstr(l->text, " nRanks ") && strstr(l->text, "comm 0x")) {
 		number_after(a, in, l, "nranks ", "ranks");
 		rank_here(a, in, l);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/word_list.h"
 #include "audit/read/place.h"
 #include "audit/read/prefix.h"
 #include "audit/read/unwrap.h"
@@ -348,13 +349,28 @@ static void inner_ucx(const char *text, char *host)
 	}
 }
 
-/* "Aug 17 06:18:01 gpu01 kernel: ", "2025-08-17T06:18:01+00:00 gpu01 sshd[12]: ". */
-static void inner_syslog(const char *text, char *host)
+/* Programs whose own lines are read with their names: daemons, which end with 'd', and others of
+ * the system, of containers and of fabrics. */
+static bool of_system(const char *p, size_t n)
+{
+	static const char *const names[] = {
+		"kernel",         "kubelet",   "crio",       "opensm", "nv-hostengine",
+		"NetworkManager", "earlyoom",  "irqbalance", "ptp4l",  "wpa_supplicant",
+		"cxi_rh",         "dn_eqm",    "udevadm",    "su",     "newsyslog",
+		"fusermount",     "rasdaemon", "CRON",       NULL};
+
+	return rs_word_in(names, p, n) || p[n - 1] == 'd' || !strncmp(p, "nvidia-", 7) ||
+	       !strncmp(p, "systemd-", 8) || !strncmp(p, "slurm", 5);
+}
+
+/* "Aug 17 06:18:01 gpu01 kernel: ", "2025-08-17T06:18:01+00:00 gpu01 sshd[12]: ". The length of
+ * what stands before the output of a script or of a job, "gpu01 check[12]: ", 0: another's line. */
+static size_t inner_syslog(const char *text, char *host)
 {
 	static const char months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec ";
-	const char *p = text;
+	const char *p = text, *program;
 	char month[5];
-	size_t n;
+	size_t n, m, id;
 
 	snprintf(month, sizeof(month), "%.4s", text);
 	if (strlen(month) == 4 && month[3] == ' ' && strstr(months, month)) {
@@ -366,18 +382,22 @@ static void inner_syslog(const char *text, char *host)
 		n = digits(p) == 4 ? clock_length(p) : 0;
 	}
 	if (!n)
-		return;
+		return 0;
 	p += n;
 	n = name_length(p);
-	if (n && p[n] == ' ' && isalpha((unsigned char)*p)) {
-		const char *program = p + n + 1;
-		size_t m = name_length(program);
-
-		/* "sshd[12]:", "kernel:"; a key before a value is no program */
-		if (m && (program[m] == '[' ||
-			  (program[m] == ':' && m == 6 && !strncmp(program, "kernel", 6))))
-			name_copy(host, p, n);
-	}
+	if (!n || p[n] != ' ' || !isalpha((unsigned char)*p))
+		return 0;
+	program = p + n + 1;
+	m = name_length(program);
+	/* "sshd[12]:", "kernel:"; a key before a value is no program */
+	if (!m ||
+	    (program[m] != '[' && (program[m] != ':' || m != 6 || strncmp(program, "kernel", 6))))
+		return 0;
+	name_copy(host, p, n);
+	id = digits(program + m + (program[m] == '['));
+	if (!id || of_system(program, m) || strncmp(program + m + 1 + id, "]: ", 3))
+		return 0;
+	return (size_t)(program + m + 1 + id + 3 - text);
 }
 
 /* "> " of a quoted post: quotes of a whole block are told from a prompt by what called. */
@@ -391,21 +411,59 @@ static size_t quote_length(const char *text)
 	return n && (text[n] == ' ' || !text[n]) ? n + (text[n] == ' ') : 0;
 }
 
-/* NCCL's or UCX's own beginning: a number before it is a task's on one line alone. */
-static bool is_library(const char *text)
+/* "[Mon Mar  3 10:00:00 2025] ", "[  101.250000] ": the kernel's clock. */
+static bool is_kernel(const char *text)
+{
+	static const char days[] = "Mon Tue Wed Thu Fri Sat Sun ";
+	const char *end = strchr(text, ']');
+	char day[5];
+
+	if (*text != '[' || !end || end[1] != ' ')
+		return false;
+	snprintf(day, sizeof(day), "%.4s", text + 1);
+	if (strlen(day) == 4 && day[3] == ' ' && strstr(days, day))
+		return end - text == 25;
+	text += 1 + strspn(text + 1, " ");
+	text += digits(text);
+	return *text == '.' && digits(text + 1) == 6 && text + 7 == end;
+}
+
+/* NCCL's, UCX's or the kernel's own beginning: a number before it is a task's on one line alone. */
+static bool is_record(const char *text)
 {
 	enum rs_record is = rs_record_of(text, strlen(text));
 
-	return is == RS_RECORD_NCCL || is == RS_RECORD_UCX;
+	return is == RS_RECORD_NCCL || is == RS_RECORD_UCX || is_kernel(text);
 }
 
-void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct rs_prefix *out)
+/* "gpu01: ", "0: " behind a command that labels each line so. */
+static size_t gang_length(enum rs_gang gang, const char *text, char *host)
+{
+	const char *p = text + strspn(text, " ");
+	size_t n = gang == RS_GANG_TASKS ? digits(p) : name_length(p);
+
+	if (gang == RS_GANG_NONE || !n || n > RS_NAME_BYTES - 6 || p[n] != ':' ||
+	    (p[n + 1] && p[n + 1] != ' '))
+		return 0;
+	if (gang == RS_GANG_TASKS)
+		snprintf(host, RS_NAME_BYTES, "task %.*s", (int)n, p);
+	else
+		name_copy(host, p, n);
+	return (size_t)(p + n + 1 + (p[n + 1] == ' ') - text);
+}
+
+void rs_prefix_find(const struct rs_prefix_habits *h, enum rs_gang gang, const char *text,
+		    struct rs_prefix *out)
 {
 	const char *p = text;
+	size_t label;
 
 	*out = (struct rs_prefix){0};
-	inner_syslog(text, out->inner);
 	p += quote_length(p);
+	p += inner_syslog(p, out->inner);
+	label = gang_length(gang, p, out->outer);
+	out->gang = label != 0;
+	p += label;
 	for (unsigned i = 0; i < PREFIXES; i++) {
 		size_t n = 0;
 
@@ -417,8 +475,8 @@ void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct r
 			n = clock_length(p);
 		if (!n)
 			n = epoch_length(p);
-		if (!n && !i && (n = task_label(p, &(unsigned){0})) && !h->label &&
-		    !is_library(p + n))
+		if (!n && !i && !label && (n = task_label(p, &(unsigned){0})) && !h->label &&
+		    !is_record(p + n))
 			n = 0;
 		if (!n)
 			n = spdlog_length(p);

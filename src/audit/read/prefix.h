@@ -8,6 +8,9 @@
 
 enum { RS_NAME_BYTES = 64, RS_HABITS = 64, RS_TASKS = 4096 };
 
+/* What the command that printed the line puts before each (rs_gang_find()). */
+enum rs_gang { RS_GANG_NONE, RS_GANG_NAMES, RS_GANG_TASKS };
+
 /*
  * Names before "name: " (pdsh) and "name | " (docker compose) and numbers before "12: " (srun -l)
  * are ambiguous on one line alone. A text has the habit when they come again and again.
@@ -29,11 +32,13 @@ struct rs_prefix {
 	size_t strip;              /* bytes before the line's own text */
 	char outer[RS_NAME_BYTES]; /* host, pod or container by the launcher; "" */
 	char inner[RS_NAME_BYTES]; /* host by the line's own text: NCCL, syslog; "" */
+	bool gang;                 /* a label of the command that asked many hosts was there */
 };
 
 void rs_prefix_learn(struct rs_prefix_habits *h, const char *text);
 void rs_prefix_settle(struct rs_prefix_habits *h);
 /* Of a line that ends with a NUL, without escape sequences and its end. */
-void rs_prefix_find(const struct rs_prefix_habits *h, const char *text, struct rs_prefix *out);
+void rs_prefix_find(const struct rs_prefix_habits *h, enum rs_gang gang, const char *text,
+		    struct rs_prefix *out);
 
 #endif

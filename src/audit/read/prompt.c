@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 #include "audit/facts/word_list.h"
+#include "audit/read/loop.h"
 #include "audit/read/prompt.h"
 
 /* ---- Commands ---- */
@@ -168,6 +169,8 @@ static const char *past_waiting(const char *p)
 		return *own ? own : p;
 	}
 	if (rs_word_in(loops, p, n)) {
+		if (rs_loop_is(p)) /* what it goes over says whose each line is */
+			return p;
 		own = strstr(p, "do ");
 		return own && own > p && strchr("; ", own[-1]) ? own + 3 : p;
 	}
@@ -177,6 +180,33 @@ static const char *past_waiting(const char *p)
 	}
 	return p;
 }
+
+/* Past srun's options and their words; *labels: each line begins with its task's number. */
+static const char *past_srun(const char *p, bool *labels)
+{
+	static const char *const alone[] = {"--label",      "--exclusive",     "--overlap",
+					    "--pty",        "--quiet",         "--verbose",
+					    "--unbuffered", "--oversubscribe", NULL};
+
+	*labels = false;
+	for (p += strspn(p, " \t"); *p == '-'; p += strspn(p, " \t")) {
+		size_t n = word_length(p);
+		bool spelt = p[1] == '-', word;
+
+		*labels |= (!spelt && memchr(p, 'l', n) && n <= 4 && !memchr(p, '=', n)) ||
+			   (n == 7 && !strncmp(p, "--label", n));
+		word = spelt ? !memchr(p, '=', n) && !rs_word_in(alone, p, n)
+			     : n == 2 && strchr("ABCcDdeGiJMmNnopqrStTwx", p[1]);
+		p += n;
+		if (word) {
+			p += strspn(p, " \t");
+			p += word_length(p);
+		}
+	}
+	return p;
+}
+
+static bool known(const char *p);
 
 /* Past what stands before a command: sudo, time, variables, "ip netns exec X", "kubectl exec X --".
  */
@@ -199,6 +229,12 @@ static const char *command_start(const char *p, char *host)
 			p = next;
 			continue;
 		}
+		/* who names the host before it is asked: echo -n "$h: "; ssh $h cat ... */
+		if (((n == 4 && !strncmp(p, "echo", n)) || (n == 6 && !strncmp(p, "printf", n))) &&
+		    (next = strstr(p, "; ssh "))) {
+			p = next + 2;
+			continue;
+		}
 		if (n == 3 && !strncmp(p, "ssh", n)) {
 			const char *to = p + 3 + strspn(p + 3, " "), *at;
 			size_t m = word_length(to);
@@ -207,15 +243,19 @@ static const char *command_start(const char *p, char *host)
 				return p;
 			at = memchr(to, '@', m);
 			at = at ? at + 1 : to;
-			snprintf(host, RS_NAME_BYTES, "%.*s", (int)(to + m - at), at);
+			if (!strchr("$\"'", *at)) /* a loop's variable names nobody */
+				snprintf(host, RS_NAME_BYTES, "%.*s", (int)(to + m - at), at);
 			p = to + m + strspn(to + m, " \t'\"");
 			continue;
 		}
-		if ((n == 4 && !strncmp(p, "pdsh", n)) || (n == 5 && !strncmp(p, "clush", n))) {
-			const char *own = past_options(p + n, "wgxlftuR");
+		if ((n == 4 && !strncmp(p, "pdsh", n)) || (n == 5 && !strncmp(p, "clush", n)) ||
+		    (n == 4 && !strncmp(p, "srun", n)) || (n == 4 && !strncmp(p, "bash", n))) {
+			bool labels, run = *p == 's' || *p == 'b';
+			const char *own = *p == 's' ? past_srun(p + n, &labels)
+						    : past_options(p + n, run ? "" : "wgxlftuR");
 
-			/* whose limit it is, the launcher tells */
-			if (!*own || strstr(own, "ulimit"))
+			/* whose limit it is, the launcher tells; a program of its own is its run */
+			if (!*own || strstr(own, "ulimit") || (run && !known(own)))
 				return p;
 			p = own;
 			continue;
@@ -240,9 +280,43 @@ static const char *command_start(const char *p, char *host)
 	return p;
 }
 
+/* The word of a command line, where a command may begin; NULL: it is not there. */
+static const char *word_at_start(const char *line, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = line; (p = strstr(p, word)); p += n)
+		if ((p == line || strchr(" \t;|&(/", p[-1])) && (p[n] == ' ' || p[n] == '\t'))
+			return p;
+	return NULL;
+}
+
+enum rs_gang rs_gang_find(const char *line)
+{
+	static const char *const names[] = {"pdsh", "clush", "dsh", "xdsh", "pexec"};
+	const char *srun = word_at_start(line, "srun"), *clush = word_at_start(line, "clush");
+	bool labels = false;
+
+	if (strstr(line, "dshbak") || (clush && strstr(clush, " -b")))
+		return RS_GANG_NONE; /* gathered under a heading for each host */
+	if (srun)
+		past_srun(srun + 4, &labels);
+	if (labels)
+		return RS_GANG_TASKS;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (word_at_start(line, names[i]))
+			return RS_GANG_NAMES;
+	/* for h in n1 n2; do echo -n "$h: "; ssh $h cat ...; done */
+	if (word_at_start(line, "ssh") && word_at_start(line, "do") && strstr(line, ": ") &&
+	    (strstr(line, "echo -n") || strstr(line, "printf")))
+		return RS_GANG_NAMES;
+	return RS_GANG_NONE;
+}
+
 /* Keeps a command without its path: "/usr/sbin/ethtool eth0" is "ethtool eth0". */
 static void keep(struct rs_prompt *out, const char *p)
 {
+	const char *whole = p;
 	size_t n, from = 0;
 
 	p = command_start(p, out->host);
@@ -251,6 +325,9 @@ static void keep(struct rs_prompt *out, const char *p)
 		if (p[i] == '/' && i + 1 < n)
 			from = i + 1;
 	snprintf(out->command, sizeof(out->command), "%s", p + from);
+	/* the quote in which another command was given it ends it */
+	if (p > whole && (p[-1] == '\'' || p[-1] == '"'))
+		out->command[strcspn(out->command, p[-1] == '"' ? "\"" : "'")] = '\0';
 }
 
 static bool known(const char *p)
@@ -259,6 +336,8 @@ static bool known(const char *p)
 	size_t n, from = 0;
 
 	p = command_start(p, host);
+	if (!strncmp(p, "for ", 4) && rs_loop_is(p))
+		return true;
 	n = word_length(p);
 	for (size_t i = 0; i < n; i++)
 		if (p[i] == '/' && i + 1 < n)
@@ -358,6 +437,20 @@ static const char *hosted(const char *text, struct rs_prompt *out)
 		return NULL;
 	snprintf(out->host, sizeof(out->host), "%.*s", (int)n, text);
 	return p + 2;
+}
+
+/* "node12 # cmd", "node12 ~ # cmd": where the command is known, and a machine has a number. */
+static const char *spaced(const char *text, struct rs_prompt *out)
+{
+	size_t n = name_length(text);
+	const char *p = text + n;
+
+	p += !strncmp(p, " ~", 2) ? 2 : 0;
+	if (n < 3 || !isalpha((unsigned char)*text) || !isdigit((unsigned char)text[n - 1]) ||
+	    *p != ' ' || !is_sign(p[1]) || p[1] == '>' || p[2] != ' ' || !known(p + 3))
+		return NULL;
+	snprintf(out->host, sizeof(out->host), "%.*s", (int)n, text);
+	return p + 3;
 }
 
 /* "[gpu01 ~]$ cmd", "[gpu01:/opt]# cmd": a host and a path in brackets. */
@@ -519,6 +612,7 @@ bool rs_prompt_find(const char *text, struct rs_prompt *out)
 		if (isalnum((unsigned char)*p) || *p == '[' || *p == '_') {
 			next = named(p, out);
 			next = next ? next : hosted(p, out);
+			next = next ? next : spaced(p, out);
 			next = next ? next : bracketed(p, out);
 			next = next ? next : of_switch(p, out);
 		}

@@ -20,6 +20,9 @@ bool rs_prompt_find(const char *text, struct rs_prompt *out);
 bool rs_heading_find(const char *text, struct rs_prompt *out);
 /* Does a command whose output or log is known begin here? */
 bool rs_command_known(const char *text);
+/* What a command that runs another on many hosts puts before each line: "gpu01: " (pdsh, clush, a
+ * loop that echoes the host), "0: " (srun -l), or nothing. */
+enum rs_gang rs_gang_find(const char *line);
 /* ``` and ~~~ */
 bool rs_fence(const char *text);
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include "audit/read/failure.h"
 #include "audit/read/grid.h"
+#include "audit/read/loop.h"
 #include "audit/read/moment.h"
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
@@ -227,6 +228,8 @@ static bool places(struct rs_audit *a, const struct rs_input *in)
 	struct rs_line *l;
 	int added = 0;
 
+	if (in->command && !strncmp(in->command, "for ", 4))
+		return rs_loop_places(a, in) > 0;
 	if (!in->command || strncmp(in->command, "cat ", 4))
 		return false;
 	snprintf(command, sizeof(command), "%s", in->command);
@@ -466,7 +469,8 @@ static bool run_again(const struct rs_stream *s, const struct segment *g)
 		if (s->kind[i] != RS_PIECE_PROMPT)
 			continue;
 		prompts++;
-		if (s->command[i] && s->moment[i] >> RS_MOMENT_SHIFT == place &&
+		if (s->kind[i] != RS_PIECE_TEXT && s->command[i] &&
+		    s->moment[i] >> RS_MOMENT_SHIFT == place &&
 		    !strcmp(s->t->command[s->command[i] - 1], s->t->command[g->command - 1]) &&
 		    s->kind[i + 1] == RS_PIECE_TEXT)
 			return true;
@@ -538,9 +542,7 @@ static void cut(struct rs_stream *s)
 {
 	const struct rs_reader *owner = NULL, *next;
 	struct rs_line *l = &s->line;
-	/* the lines of each host that one command asked are that command's */
-	struct segment g = {.command =
-				    s->t->gangs == 1 && s->host != s->t->in->host ? s->t->gang : 0};
+	struct segment g = {0};
 	struct signs signs;
 	bool fenced = false, any = false;
 	uint32_t segments = 0, within = 0; /* the last line of a document of JSON */
@@ -550,14 +552,17 @@ static void cut(struct rs_stream *s)
 	rs_stream_find_told(s);
 	rs_stream_find_moments(s);
 	signs_fill(&signs);
-	g.n = s->n;
-	if (g.command && give_several(s, &g))
-		return;
-	g.n = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
 		enum rs_piece_kind k = s->kind[i];
 		bool frame = k == RS_PIECE_PROMPT || k == RS_PIECE_FENCE || k == RS_PIECE_HEADING;
 
+		/* the lines of each host that one command asked are that command's */
+		if (k == RS_PIECE_TEXT && s->command[i] && s->command[i] != g.command) {
+			give_segment(s, &g);
+			g = (struct segment){.first = i, .command = s->command[i]};
+			owner = NULL;
+			any = false;
+		}
 		/* of a program: no segment; what stands before and behind it are two */
 		if (s->code[i]) {
 			give_segment(s, &g);

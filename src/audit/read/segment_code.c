@@ -6,6 +6,7 @@
 #include "audit/read/readers.h"
 #include "audit/read/segment_state.h"
 #include "audit/read/told.h"
+#include "audit/read/unwrap.h"
 
 enum { CODE_LINES = 3, CODE_GAP = 24 /* lines between two that show it */ };
 
@@ -249,10 +250,29 @@ static void above(struct rs_stream *s, uint32_t i)
 		}
 }
 
+/* A change to a program, by its trailers, without any machine's lines: "Signed-off-by: A <a@b>". */
+static bool is_commit(struct rs_stream *s)
+{
+	static const char *const trailers[] = {"Signed-off-by: ", "Reviewed-by: ",
+					       "Co-authored-by: ", "Acked-by: ", "Change-Id: "};
+	bool signed_off = false;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->kind[i] == RS_PIECE_PROMPT || s->kind[i] == RS_PIECE_FENCE)
+			return false;
+		rs_stream_line(s, i, &s->line);
+		if (*s->line.text == '[' || rs_record_of(s->line.text, strlen(s->line.text)))
+			return false;
+		for (unsigned k = 0; k < sizeof(trailers) / sizeof(*trailers); k++)
+			signed_off |= !strncmp(s->line.text, trailers[k], strlen(trailers[k]));
+	}
+	return signed_off;
+}
+
 void rs_stream_find_told(struct rs_stream *s)
 {
 	struct rs_told_events events = {0};
-	struct rs_told told = {0};
+	struct rs_told told = {.page = is_commit(s)};
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (s->kind[i] == RS_PIECE_BLANK)

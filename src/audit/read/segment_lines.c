@@ -147,6 +147,17 @@ static bool stands_free(const struct rs_text *t)
 	return before != RS_PIECE_TEXT && before != RS_PIECE_REFUSAL;
 }
 
+/* Is the last line that is not empty a prompt with a command? */
+static bool behind_prompt(const struct rs_text *t)
+{
+	uint32_t i = t->n - 1;
+
+	while (i-- > 0)
+		if (t->piece[i].kind != RS_PIECE_BLANK)
+			return t->piece[i].kind == RS_PIECE_PROMPT && t->piece[i].command;
+	return false;
+}
+
 /* "hostname leaf1", "set system host-name leaf1": what a switch's configuration calls itself. */
 static bool config_name(const char *text, char *out)
 {
@@ -169,8 +180,9 @@ static bool config_name(const char *text, char *out)
 	return false;
 }
 
-/* An empty prompt at an output's end, "gpu01:~$ ", counts as one, too. */
-static void classify(struct rs_text *t, struct rs_piece *p, char *text)
+/* An empty prompt at an output's end, "gpu01:~$ ", counts as one, too. gang: what the command at
+ * hand printed on one of its hosts, where no prompt and no heading is. */
+static void classify(struct rs_text *t, struct rs_piece *p, char *text, bool gang)
 {
 	char *own = text + strspn(text, " \t");
 	bool indented = own - text > 3;
@@ -180,11 +192,21 @@ static void classify(struct rs_text *t, struct rs_piece *p, char *text)
 
 	if (!*own) {
 		p->kind = RS_PIECE_BLANK;
+	} else if (gang) {
+		p->kind = rs_refusal_find(own, &refusal) ? RS_PIECE_REFUSAL : RS_PIECE_TEXT;
+		p->command = t->ran;
+		t->labelled = true;
+	} else if ((!strcmp(own, "#") || !strcmp(own, "$")) && behind_prompt(t)) {
+		p->kind = RS_PIECE_PROMPT; /* the command before it printed nothing */
+		t->gang = RS_GANG_NONE;
 	} else if (own == text && config_name(own, name)) {
 		p->host = host_named(t, name, RS_NAMED_BY_CONFIG);
 		p->config = p->host != 0;
 	} else if (rs_fence(own)) {
 		p->kind = RS_PIECE_FENCE;
+		if (t->labelled)
+			t->gang = RS_GANG_NONE;
+		t->labelled = false;
 	} else if (rs_refusal_find(own, &refusal)) {
 		p->kind = RS_PIECE_REFUSAL;
 	} else if (!indented && rs_prompt_find(own, &prompt)) {
@@ -196,15 +218,13 @@ static void classify(struct rs_text *t, struct rs_piece *p, char *text)
 			return;
 		}
 		p->kind = RS_PIECE_PROMPT;
-		p->command = rs_text_command(t, prompt.command);
-		if (strstr(own, "pdsh -") || strstr(own, "clush -")) {
-			t->gang = p->command;
-			t->gangs++;
-		}
+		p->command = t->ran = rs_text_command(t, prompt.command);
+		t->gang = rs_gang_find(own);
 	} else if (own == text && rs_heading_find(own, &prompt)) {
 		p->kind = RS_PIECE_HEADING;
 		p->host = host_named(t, prompt.host, RS_NAMED_BY_HEADING);
-		p->command = rs_text_command(t, prompt.command);
+		p->command = t->ran = rs_text_command(t, prompt.command);
+		t->gang = rs_gang_find(own);
 	} else if (own == text && stands_free(t) && rs_prose(own)) {
 		p->kind = RS_PIECE_PROSE;
 	}
@@ -276,7 +296,7 @@ static void line_add(struct rs_text *t, const char *from, size_t left, size_t n,
 	clean(t, from, n, &length);
 	*in_quote = *text == '>' && (*in_quote || quoted(from, left));
 	p->quoted = *in_quote;
-	rs_prefix_find(&t->habits, text, &prefix);
+	rs_prefix_find(&t->habits, t->gang, text, &prefix);
 	/* one line behind ">" is a quote as well, unless it is a command behind a prompt */
 	if (*text == '>' && !*in_quote && rs_command_known(text + 1 + strspn(text + 1, " ")))
 		prefix.strip = 0;
@@ -291,7 +311,7 @@ static void line_add(struct rs_text *t, const char *from, size_t left, size_t n,
 	rs_guide_line(&t->guide, text);
 	p->length = (uint32_t)length;
 	p->host = both(t, &prefix);
-	classify(t, p, text);
+	classify(t, p, text, prefix.gang);
 	text[p->length] = '\n';
 	t->size += p->length + 1u;
 	t->use->use[t->n - 1] = p->kind == RS_PIECE_BLANK ? RS_LINE_BLANK : RS_LINE_STRANGE;

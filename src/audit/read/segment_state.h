@@ -62,7 +62,9 @@ struct rs_text {
 	size_t size, indent;       /* indent: of the block of code at hand (dedent()) */
 	struct rs_text_name *name; /* [0]: the text's own host */
 	char (*command)[RS_COMMAND_BYTES];
-	uint32_t gang, gangs; /* the command that pdsh or clush ran on each host; how many */
+	uint32_t ran; /* the command of the last prompt, and how it labels lines */
+	enum rs_gang gang;
+	bool labelled; /* a line had its label */
 	bool knew;
 	bool old_quotes; /* what is quoted is an older run of what follows it */
 };

@@ -11,8 +11,10 @@
 /* Where the commands begin, and with them the quote that they stand in; 0: none. */
 static const char *commands_in(const char *line, char *quote)
 {
-	size_t gang = !strncmp(line, "pdsh ", 5) || !strncmp(line, "clush ", 6);
-	const char *p = gang ? strpbrk(line, "'\"") : line;
+	static const char *const launchers[] = {"pdsh",   "clush",  "srun",    "ssh", "bash",
+						"mpirun", "docker", "kubectl", NULL};
+	bool launched = rs_word_in(launchers, line, strcspn(line, " "));
+	const char *p = launched ? strpbrk(line, "'\"") : line;
 
 	p = p ? p : line;
 	*quote = *p == '\'' || *p == '"' ? *p : '\0';
@@ -65,6 +67,9 @@ unsigned rs_several_count(const char *command)
 {
 	unsigned count = 0;
 	char quote;
+
+	if (!strncmp(command, "for ", 4)) /* one, again and again */
+		return 1;
 
 	for (const char *p = commands_in(command, &quote); p; p = past(p, one(p, quote), quote))
 		count += !is_silent(p);

@@ -82,8 +82,6 @@ void rs_silent(struct rs_audit *a, const struct rs_input *in)
 	else if ((!strncmp(c, "lsmod", 5) || strstr(c, "/proc/modules")) &&
 		 grepped(c, word, sizeof(word))) {
 		module_name(word);
-		absent(a, in,
-		       !strcmp(word, "peermem") || !strcmp(word, "nv_peer_mem") ? "nvidia_peermem"
-										: word);
+		absent(a, in, strstr(word, "peer") ? "nvidia_peermem" : word);
 	}
 }

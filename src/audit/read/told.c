@@ -201,6 +201,20 @@ static bool is_about(const char *text, const char *low)
 					      "understanding ", "diagnosing ",    "solving ",
 					      "debugging ",     "how to handle ", NULL};
 
+	static const char *const change[] = {
+		"this pr ", "this patch ", "this commit ", "this pull request ", "this change ",
+		"this mr ", NULL};
+
+	/* "Improve error message for X", "This PR addresses": of a program that is changed */
+	if (begins_one(text, change))
+		return true;
+	if (rs_word_list_has(low, "improve|improved|better|clearer|clarify|nicer|friendlier",
+			     false) &&
+	    rs_word_list_has(low,
+			     "~ error message for |~ error message when |~ error messages for |~ "
+			     "error text for |~ error message of ",
+			     false))
+		return true;
 	return begins_one(text + strspn(text, "#* 0123456789."), gerunds) &&
 	       strpbrk(text, "\"'`") && !strchr(text, '?') &&
 	       !rs_word_list_has(low, "i|we|my|our", false);

@@ -176,7 +176,13 @@ static int read_ls(struct rs_audit *a, const struct rs_input *in)
 			*arrow = '\0';
 		n = rs_line_words(l.text, w, 32);
 		for (unsigned i = 0; i < n; i++) {
-			devices += rs_is_rdma_name(w[i]);
+			if (!dev && rs_is_rdma_name(w[i])) {
+				char subject[96];
+
+				snprintf(subject, sizeof(subject), "nic/%.80s", w[i]);
+				rs_input_add(a, in, l.number, NULL, subject, "listed", "1");
+				devices++;
+			}
 			uverbs += !strncmp(w[i], "uverbs", 6) && isdigit((unsigned char)w[i][6]);
 			for (unsigned k = 0; k < sizeof(nodes) / sizeof(*nodes); k++)
 				known += !strncmp(w[i], nodes[k], strlen(nodes[k]));

@@ -617,6 +617,27 @@ static bool failed_on(const struct rs_audit *a, const struct rs_rule *r, const c
 	return false;
 }
 
+/* A switch shut a port because its link flapped: its errors are zero, and the link is not right. */
+static void c07_flapped(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *f;
+	struct rs_finding *x;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, "message", "port-"))) {
+		if (!strcasestr(f->value, "flaperr") && !strcasestr(f->value, "flap err"))
+			continue;
+		x = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "a link went up and down until the switch shut its port");
+		rs_finding_subject(a, x, host, NULL);
+		rs_finding_fact(x, f);
+		rs_finding_why(a, x, "a cable, a module or the other end; FEC that does not fit");
+		rs_finding_need(a, x, "the switch's log of that port; the module's light",
+				"when it began, and which end");
+		return;
+	}
+}
+
 static void c07(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -634,6 +655,7 @@ static void c07(struct rs_audit *a, const struct rs_rule *r)
 				c07_last_word(a, r, host, subject);
 			}
 		c07_copied(a, r, host);
+		c07_flapped(a, r, host);
 		rs_ib_links_errors(a, r, host);
 		rs_frames_errors(a, r, host);
 		if (!failed_on(a, r, host))

@@ -109,6 +109,12 @@ static const struct rs_fact *absent_module(const struct rs_audit *a, const char 
 	return NULL;
 }
 
+/* Someone looked for it, "lsmod | grep peermem", and the answer was empty. */
+static bool asked_for(const struct rs_fact *gone)
+{
+	return !strncmp(gone->value, "lsmod", 5) || strstr(gone->value, "/proc/modules");
+}
+
 /* Of what is there and what says that it is gone, both of one file, the later line counts. */
 static void keep_later(const struct rs_fact **there, const struct rs_fact **gone)
 {
@@ -164,6 +170,19 @@ static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 					: rs_facts_get(a->facts, host, "host", "module/nvidia"));
 		rs_finding_fact(f, why);
 		p12_fix(a, f, host);
+	} else if (dma < 0 && !module && gone && strstr(gone->value, "nv_peer")) {
+		/* the module of times before dma-buf */
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "nv_peer_mem was looked for, and is not loaded");
+		rs_finding_why(a, f,
+			       "unless dma-buf takes its place (kernel 5.12 or later), NICs cannot "
+			       "reach GPU memory: each transfer is copied through host memory");
+		rs_finding_fact(f, gone);
+		rs_finding_need(a, f, "/proc/driver/nvidia/version, uname -r",
+				"whether dma-buf takes its place");
+		if (f)
+			f->confidence = RS_MEDIUM;
+		p12_fix(a, f, host);
 	} else {
 		f = rs_finding_new(a, r, RS_UNKNOWN, RS_CRITICAL,
 				   module ? "nvidia_peermem is loaded; whether ib_core took it is "
@@ -194,7 +213,9 @@ void device_p12(struct rs_audit *a, const struct rs_rule *r)
 
 		if ((rs_look_has_gpu(a, host) && rs_look_has_rdma(a, host)) ||
 		    rs_facts_get(a->facts, host, "host", "module/nvidia_peermem") ||
-		    (rs_look_has_gpu(a, host) && absent_module(a, host)) ||
+		    (absent_module(a, host) &&
+		     (rs_look_has_gpu(a, host) || asked_for(absent_module(a, host)) ||
+		      rs_facts_get(a->facts, host, "nccl", "log"))) ||
 		    rs_facts_get(a->facts, host, "nccl", "via_ib"))
 			p12_host(a, r, host);
 	}

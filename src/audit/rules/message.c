@@ -218,7 +218,7 @@ static bool ended_alone(const struct rs_audit *a, const struct rs_fact *line)
 static bool of_network(const struct rs_message *m)
 {
 	return !strcmp(m->key, "port-state") || !strcmp(m->key, "device-name") ||
-	       !strcmp(m->key, "library-init");
+	       !strcmp(m->key, "library-init") || !strcmp(m->key, "open-device");
 }
 
 /* A warning is what a program goes on after, and so is a try that another follows. NCCL has no
@@ -364,6 +364,23 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 	h->lines += here;
 }
 
+/* What failed is one thing, what most often lets it fail another: the check of the first is named
+ * as well, of the same lines. */
+static void also(struct rs_audit *a, const struct rs_finding *f, const char *check)
+{
+	const struct rs_rule *r = rs_rule_find(check);
+	struct rs_finding *x = rs_finding_new(a, r, RS_FAIL, f->severity, "%s",
+					      "a call failed: that is stated, its cause is not");
+
+	for (uint32_t i = 0; i < f->n_subjects && i < RS_FINDING_SUBJECTS; i++) {
+		rs_messages_overrule(a, check, f->subject[i].host);
+		rs_finding_subject(a, x, f->subject[i].host, f->subject[i].part);
+	}
+	for (uint32_t i = 0; i < f->n_facts; i++)
+		rs_finding_fact(x, f->fact[i]);
+	rs_finding_unpriced(a, x, "what a message tells has no model");
+}
+
 static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_message *m,
 		 const char *name, const struct rs_message *rather)
 {
@@ -375,6 +392,8 @@ static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_me
 		h.f->severity = RS_MINOR;
 	if (h.f)
 		h.f->states_failure = h.f->severity == RS_MINOR && !m->setting;
+	if (h.f && m->also)
+		also(a, h.f, m->also);
 	if (!h.f || h.lines < 2)
 		return;
 	h.f->title = h.hosts > 1 ? rs_audit_text(a, "%s (%u lines, %u hosts)", m->title, h.lines,

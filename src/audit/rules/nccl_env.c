@@ -228,6 +228,16 @@ static bool whole(const struct rs_audit *a, const char *host, const struct devic
 	return s->n > 1 || (s->n && rs_look(a, host, s->d[0].subject, "node_guid"));
 }
 
+/* Were the names of all devices listed, whatever else is known of them? */
+static bool names_known(const struct rs_audit *a, const char *host, const struct devices *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->d[i].active < 0 && !rs_look(a, host, s->d[i].subject, "listed") &&
+		    !rs_look(a, host, s->d[i].subject, "node_guid"))
+			return false;
+	return s->n > 1;
+}
+
 static const struct device *by_name(const struct devices *s, const char *name)
 {
 	for (unsigned i = 0; i < s->n; i++)
@@ -510,6 +520,24 @@ static void names_none(struct rs_audit *a, const struct rs_rule *r, const char *
 	rs_finding_need(a, f, "ibv_devinfo", "which of them are rails, and their state");
 }
 
+/* Of devices whose names alone are known: a name that none has. */
+static bool names_missing(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			  const struct rs_fact *hca, const struct devices *s)
+{
+	const char *list = hca->value + (*hca->value == '='), *what;
+	struct rs_finding *f;
+
+	if (*list == '^' || rs_hca_list_odd(list) || !names_known(a, host, s) ||
+	    !(what = missing(a, s, list)))
+		return false;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "NCCL_IB_HCA %s", what);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, hca);
+	rs_finding_why(a, f, "a rail that is left out is lost");
+	rs_finding_need(a, f, "ibv_devinfo", "which of them are rails, and their state");
+	return true;
+}
+
 static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		     const struct rs_fact *hca)
 {
@@ -517,6 +545,7 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	enum rs_severity worst = RS_INFO, severity;
 	struct rs_finding *f = NULL;
 	bool wanted[DEVICES];
+	unsigned titles = 0;
 	const char *what;
 	struct rails rails;
 	struct devices s;
@@ -525,7 +554,7 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	if (!whole(a, host, &s)) {
 		if (hca && s.n > 1 && matches_none(&s, list))
 			names_none(a, r, host, hca, &s);
-		else if (hca)
+		else if (hca && !names_missing(a, r, host, hca, &s))
 			unknown_devices(a, r, host, hca,
 					"whether NCCL_IB_HCA names each rail is not known");
 		return;
@@ -548,6 +577,8 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			continue;
 		if (!f)
 			f = rs_finding_new(a, r, RS_FAIL, severity, "%s %s", who, what);
+		else if (titles++ < 2)
+			f->title = rs_audit_text(a, "%s; it %s", f->title, what);
 		worst = severity > worst ? severity : worst;
 		rs_finding_subject(a, f, host, i < s.n ? s.d[i].name : NULL);
 		if (i < s.n) {

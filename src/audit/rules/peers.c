@@ -1118,6 +1118,8 @@ static void x07_rate(struct rs_audit *a, const struct rs_rule *r, const char *li
 	const char *board = rs_facts_value(a->facts, like, nic, "board_id");
 	struct rs_finding *f;
 
+	if (!rs_facts_get(a->facts, like, nic, "rate_gbps"))
+		return;
 	b->n = 0;
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = host_at(a, i);
@@ -1137,9 +1139,12 @@ static void x07_rate(struct rs_audit *a, const struct rs_rule *r, const char *li
 			"which speed each side offers");
 }
 
-static void x07_rates(struct rs_audit *a, const struct rs_rule *r)
+/* Of each thing of that kind that the first host with one has. */
+static void x07_each(struct rs_audit *a, const struct rs_rule *r, const char *kind,
+		     void (*judge)(struct rs_audit *, const struct rs_rule *, const char *,
+				   const char *, struct ballot *))
 {
-	const char *first = NULL, *nic;
+	const char *first = NULL, *part;
 	uint32_t at = 0;
 	struct ballot b;
 
@@ -1147,16 +1152,53 @@ static void x07_rates(struct rs_audit *a, const struct rs_rule *r)
 		const char *host = host_at(a, i);
 
 		at = 0;
-		if (host && rs_facts_subject(a->facts, &at, host, "nic/"))
+		if (host && rs_facts_subject(a->facts, &at, host, kind))
 			first = host;
 	}
 	if (!first || !open_ballot(a, &b))
 		return;
 	at = 0;
-	while ((nic = rs_facts_subject(a->facts, &at, first, "nic/")))
-		if (rs_facts_get(a->facts, first, nic, "rate_gbps"))
-			x07_rate(a, r, first, nic, &b);
+	while ((part = rs_facts_subject(a->facts, &at, first, kind)))
+		judge(a, r, first, part, &b);
 	free(b.vote);
+}
+
+/* One interface's speed on hosts of which no RDMA device is known: a port of 100 Gb/s and more is
+ * none of management. */
+static void x07_speed(struct rs_audit *a, const struct rs_rule *r, const char *like,
+		      const char *netdev, struct ballot *b)
+{
+	enum { OF_A_JOB = 100000 };
+	int64_t most = 0;
+	struct rs_finding *f;
+
+	(void)like;
+	if (own_made(netdev + strlen("netdev/")))
+		return;
+	b->n = 0;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i);
+		const struct rs_fact *speed =
+			host && !rs_look_has_rdma(a, host)
+				? rs_facts_get(a->facts, host, netdev, "speed_mbps")
+				: NULL;
+
+		if (!speed || !speed->numeric || speed->number <= 0)
+			continue;
+		most = speed->number > most ? speed->number : most;
+		vote(b, host, netdev + strlen("netdev/"), speed->value, speed);
+	}
+	count(b);
+	if (most < OF_A_JOB || b->n < 2 || b->kinds < 2 || (b->n > 2 && !b->winner))
+		return;
+	f = result(a, r, b, RS_MAJOR,
+		   rs_audit_text(a, "the speed of %s (Mb/s)", netdev + strlen("netdev/")));
+	if (!f)
+		return;
+	f->confidence = RS_MEDIUM;
+	rs_finding_why(a, f, "if the job goes over it, it goes at the pace of its slowest link");
+	rs_finding_need(a, f, "rdma link; ethtool INTERFACE, of both; the switch's port",
+			"whether RDMA goes over it, and which speed each side offers");
 }
 
 static void x07(struct rs_audit *a, const struct rs_rule *r)
@@ -1164,7 +1206,8 @@ static void x07(struct rs_audit *a, const struct rs_rule *r)
 	struct ballot gpus, nics;
 
 	x07_used(a, r);
-	x07_rates(a, r);
+	x07_each(a, r, "nic/", x07_rate);
+	x07_each(a, r, "netdev/", x07_speed);
 	if (!open_ballot(a, &gpus) || !open_ballot(a, &nics)) {
 		free(gpus.vote);
 		return;

@@ -229,6 +229,32 @@ static void r02_none(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	}
 }
 
+/* The entry that the job takes was read by itself, without a table: nothing is in it, or what no
+ * router forwards. */
+static void r02_entry(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const char *nic, const struct rs_fact *index)
+{
+	struct rs_gid g = rs_gid_at(a, host, nic, (int)index->number);
+	const char *layer = rs_facts_value(a->facts, host, nic, "link_layer");
+	bool zero = g.gid && rs_gid_zero(g.gid->value);
+	struct rs_finding *f;
+
+	if (!g.gid || g.type || (layer && !strcmp(layer, "InfiniBand")) ||
+	    !(zero || (layer && rs_gid_link_local(g.gid->value))))
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "GID index %lld %s",
+			   (long long)index->number,
+			   zero ? "is empty" : "is link-local, which no router forwards");
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, index);
+	rs_finding_fact(f, g.gid);
+	rs_finding_why(
+		a, f,
+		"an entry is there for each address of the interface in this network "
+		"namespace, and each RoCE version: one more address, or one less, moves them");
+	rs_finding_need(a, f, "show_gids; ip -br addr", "which index is RoCE v2 with an address");
+}
+
 static void r02(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -249,11 +275,14 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 			const struct rs_fact *used = rs_facts_get(a->facts, host, nic, "gid_used");
 
-			if (!rs_gid_table(a, host, nic))
-				continue;
 			/* what the job's list leaves out takes no part */
 			if (!used && list && !rs_look_hca(list->value, nic + 4))
 				continue;
+			if (!rs_gid_table(a, host, nic)) {
+				if (index && index->numeric && index->number >= 0)
+					r02_entry(a, r, host, nic, index);
+				continue;
+			}
 			if (used)
 				r02_nic(a, r, host, nic, used);
 			else if (nccl && index && index->numeric && index->number >= 0)

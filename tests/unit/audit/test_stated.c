@@ -112,7 +112,7 @@ static void test_words_of_a_subject_lead_to_its_check(void **state)
 		{"N16", "Couldn't create IB resources\n"},
 		{"H09", "ERROR: check: No IB port of rdma9 is ACTIVE now\n"},
 		{"N15", "a:1:2 [0] t.c:3 NCCL WARN SHARP group creation: no tree left (-18)\n"},
-		{"N16", "tool: rdma_create_event_channel fail\n"},
+		{"N15", "tool: rdma_create_event_channel fail\n"},
 		{"N15", "librdmacm: Fatal: cannot read the list, no RDMA devices here\n"},
 		{"N15", "librdmacm: Warning: abi version could not be read\n"},
 		{"N15", "net_mlx5: probe of 0000:3b:00.2 failed, not a verbs device\n"},
