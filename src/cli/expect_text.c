@@ -281,11 +281,29 @@ static void found_table(const struct rs_expect_measured *m, FILE *out)
 	rs_table_print(t, out);
 }
 
+/* What was found and explains most of the difference, though something else fits the rest better.
+ */
+static const struct rs_expect_cause *most_of_it(const struct rs_expect_measured *m)
+{
+	static const double half = 0.5, matters = 0.02;
+	const struct rs_expect_cause *best = NULL;
+
+	for (uint32_t i = 0; i < m->n_causes; i++) {
+		const struct rs_expect_cause *c = &m->cause[i];
+
+		if (c->found && c->is && c->gain >= matters && c->apart <= half * m->mended &&
+		    (!best || c->gain > best->gain))
+			best = c;
+	}
+	return best;
+}
+
 static void explanation(const struct rs_expect_measured *m, FILE *out)
 {
 	const struct rs_expect_cause *c = &m->cause[0];
 	/* the hosts as they were read are near the measurement, and no fault holds them back */
 	bool fine = !m->below && !(m->n_is && better(m) >= 0.02);
+	const struct rs_expect_cause *most = most_of_it(m);
 
 	if (m->n_alike && c->is)
 		rs_paragraph(out, 0,
@@ -294,12 +312,23 @@ static void explanation(const struct rs_expect_measured *m, FILE *out)
 			     "be %.0f %% faster.",
 			     named(c), expm1(c->apart) * 100, expm1(m->mended) * 100,
 			     100 * (c->gain > 0 ? c->gain : better(m)));
-	else if (m->n_alike)
-		rs_paragraph(out, 0, "It is as with: %s (%.0f %% apart; %.0f %% without).%s%s%s",
-			     named(c), expm1(c->apart) * 100, expm1(m->apart) * 100,
+	if (m->n_alike && c->is)
+		return;
+	if (most)
+		rs_paragraph(
+			out, 0,
+			"Most of it is explained by what was found: %s. Without it the two "
+			"would be %.0f %% apart; with it they are %.0f %%. Mended, the longest "
+			"size would be %.0f %% faster.",
+			named(most), expm1(m->mended) * 100, expm1(m->apart) * 100,
+			100 * most->gain);
+	if (m->n_alike)
+		rs_paragraph(out, 0, "%s: %s (%.0f %% apart; %.0f %% without).%s%s%s",
+			     most ? "What is left is as with" : "It is as with", named(c),
+			     expm1(c->apart) * 100, expm1(m->apart) * 100,
 			     c->look ? " Look at: " : "", c->look ? c->look : "",
 			     c->look ? "." : "");
-	else if (m->n_causes && !fine)
+	else if (m->n_causes && !fine && !most)
 		rs_paragraph(out, 0, "Nothing that was tried explains the difference (%u changes).",
 			     m->n_causes);
 }

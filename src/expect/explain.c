@@ -198,9 +198,13 @@ static const char *look_at(enum expect_knob knob)
 	case KNOB_MTU:
 		return "ibv_devinfo: active_mtu; ip link: mtu, at both hosts and on the switches";
 	case KNOB_LOSS:
-		return "rdma statistic: out_of_sequence, local_ack_timeout_err, before and after";
+		return "rdma statistic: out_of_sequence, local_ack_timeout_err, before and after; "
+		       "on "
+		       "InfiniBand perfquery: SymbolErrorCounter";
 	case KNOB_PAUSED:
-		return "ethtool -S: pause counters of the receiver, before and after";
+		return "ethtool -S: pause counters of the receiver, before and after; on "
+		       "InfiniBand "
+		       "perfquery: PortXmitWait of the switch's port";
 	case KNOB_FAR:
 		return "numactl --cpunodebind and --membind, by the NIC's numa_node";
 	case KNOB_TAGS:
@@ -252,6 +256,9 @@ static void common_causes(struct explaining *w, const struct rs_part *p)
 	static const double shares[] = {0.5, 0.25};
 	static const double losses[] = {1e-5, 1e-4, 1e-3};
 	const struct expect_model *m = w->model;
+	const char *layer = expect_told_layer(w->x, m->host[0].name, p);
+	/* link-level credits: no packet is lost for want of room, and none is paused by a frame */
+	bool ib = layer && !strcmp(layer, "InfiniBand");
 
 	for (int i = 0; i < 2; i++) {
 		cause(w, false, KNOB_RATES, shares[i], 1, NULL,
@@ -270,10 +277,12 @@ static void common_causes(struct explaining *w, const struct rs_part *p)
 		      SAY("a path MTU of %u B, not %u", mtu, m->mtu));
 	for (int i = 0; i < 3; i++)
 		cause(w, false, KNOB_LOSS, losses[i], -1, NULL,
-		      SAY("loss of one packet in %.0f, in a class without PFC", 1 / losses[i]));
+		      SAY("loss of one packet in %.0f, %s", 1 / losses[i],
+			  ib ? "on a link that damages them" : "in a class without PFC"));
 	for (int i = 0; i < 2; i++)
 		cause(w, false, KNOB_PAUSED, shares[i], 1, NULL,
-		      SAY("a receiver that pauses its switch for %.0f %% of the time",
+		      SAY("a receiver that %s for %.0f %% of the time",
+			  ib ? "gives its switch no credits" : "pauses its switch",
 			  100 * shares[i]));
 	cause(w, false, KNOB_FORWARD, 5000, -1, NULL, "5 us more on the path");
 	cause(w, false, KNOB_TAGS, 32, -1, NULL, "32 reads in flight (no extended tags)");

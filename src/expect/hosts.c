@@ -236,7 +236,7 @@ static bool all_have(const struct expect_model *m, enum rs_part_kind kind)
 
 static void say_lack(struct rs_expect *x)
 {
-	static const char collect[] = "ripstop audit --collect host.tar.gz, on the host";
+	static const char collect[] = "ripstop audit --collect host.tar.gz";
 	const struct expect_model *m = &x->world->model;
 
 	if (!m->n) {
@@ -247,10 +247,11 @@ static void say_lack(struct rs_expect *x)
 	}
 	if (!all_have(m, RS_PART_NIC)) {
 		x->no_perftest = "no NIC is known";
-		x->next = "ibstat; or rdma link";
+		x->no_nccl = "no NIC is known, and hosts are joined by theirs";
+		x->next = "ibstat";
 	} else if (m->host[0].nic == RS_NO_PART || m->host[1].nic == RS_NO_PART) {
 		x->no_perftest = "neither a port's rate nor the NIC's model is known";
-		x->next = "ibstat; or --given rate=400";
+		x->next = "ibstat";
 	}
 	if (!all_have(m, RS_PART_GPU)) {
 		x->no_nccl = "no GPU is known";
@@ -263,7 +264,7 @@ static void say_lack(struct rs_expect *x)
 				m->host[0].inside->parts[i].up.gen;
 		if (!slot) {
 			x->no_nccl = "neither the GPUs' model nor their slots are known";
-			x->next = x->next ? x->next : "nvidia-smi -L; or --given gpu=H100";
+			x->next = x->next ? x->next : "nvidia-smi -L";
 		}
 	}
 }

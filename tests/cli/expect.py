@@ -279,6 +279,23 @@ def told(tmp):
     if "rate of" not in " ".join(a["what"] for a in d["assumed"]):
         fail(f"two rates: {d['assumed']}")
     gpus = "$ nvidia-smi -L\n" + "".join(f"GPU {i}: NVIDIA H100 80GB HBM3 (UUID: GPU-{i})\n" for i in range(2))
+    # GPUs without a NIC: what is missing is said, with the command that tells it
+    none = run("--test", "nccl", write(os.path.join(tmp, "told.txt"), gpus), status=4)
+    if "no NIC is known" not in none or "Run next: ibstat\n" not in none:
+        fail(f"GPUs without a NIC: {none}")
+    # a fault that was found and explains most is named, though something else fits the rest better; InfiniBand has no PFC
+    slow = lspci % "Infiniband" + IBSTAT % 400
+    slow = slow.replace("LnkSta:\tSpeed 32GT/s", "LnkSta:\tSpeed 16GT/s (downgraded)")
+    rows = "".join(f" {n}       5000             {g}             {g}                0.1\n" for n, g in
+                   ((4096, 149), (65536, 206), (1048576, 206.5)))
+    table = (" Dual-port       : OFF\t\tDevice         : mlx5_0\n Connection type : RC\t\tUsing SRQ      : OFF\n"
+             " Mtu             : 4096[B]\n Link type       : IB\n"
+             " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n")
+    head = "                    RDMA_Write BW Test\n"
+    text = run("--measured", write(os.path.join(tmp, "slow.log"), head + table + rows),
+               write(os.path.join(tmp, "told.txt"), slow))
+    if "explained by what was found: P01" not in " ".join(text.split()) or "PFC" in text:
+        fail(f"a slot below its capability: {text}")
     d = figures("--test", "nccl", "--sizes", "1MiB", write(os.path.join(tmp, "told.txt"), IBSTAT % 400 + gpus))
     if d["hosts"][0]["gpus"] != 2 or "model of the GPUs" in json.dumps(d["assumed"]):
         fail(f"nvidia-smi -L: {d['hosts']} {d['assumed']}")
