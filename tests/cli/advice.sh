@@ -88,6 +88,11 @@ printf '%s\n' 'leaf1# show queuing interface ethernet 1/2' 'Egress Queuing for E
 status 1 "$ripstop" explain 'tail drop' "$tmp/drops.txt"
 grep -q '^  FOUND *S13 drops-and-pause' "$tmp/out"
 grep -q 'drops.txt:5: .*71273' "$tmp/out"
+printf '%s\n' 'leaf1# show ip bgp summary' \
+	'Neighbor        V         AS   MsgRcvd   MsgSent   TblVer  InQ OutQ  Up/Down State/PfxRcd' \
+	'10.1.0.3        4      65102         0         0        0    0    0    never       Active' >"$tmp/bgp.txt"
+status 1 "$ripstop" explain 'BGP down?' "$tmp/bgp.txt"
+sed -n 3p "$tmp/out" | grep -q '^  FOUND *S16 routing-neighbours'
 printf '%s\n' '$ ulimit -l' '64' >"$tmp/lock.txt"
 status 1 "$ripstop" explain 'memlock too small' "$tmp/lock.txt"
 grep -q '^  FOUND *H05 memlock' "$tmp/out"

@@ -326,6 +326,17 @@ static const struct rs_message rows[] = {
 		.pattern = P("in err-disable state", "disabled by fault-finder"),
 	},
 	{
+		.key = "port-link-failed",
+		.check = "H09",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "a switch's port says why its link is not up",
+		.why = "negotiation, training, signal, cable or module: both ends must offer the "
+		       "same speed, FEC and negotiation",
+		.need = "show interfaces ethernet PORT; mlxlink -d DEV -m --show_fec at the host",
+		.need_why = "what each end offers",
+	},
+	{
 		.key = "port-disabled",
 		.general = true,
 		.check = "A01",

@@ -804,6 +804,57 @@ static void x05_names(struct rs_audit *a, const struct rs_rule *r, struct ballot
 		       rs_audit_text(a, "firmware of %s, the board not seen,", first->subject + 4));
 }
 
+/* Of each thing of that kind that the first host with one has. */
+static void each_part(struct rs_audit *a, const struct rs_rule *r, const char *kind,
+		      void (*judge)(struct rs_audit *, const struct rs_rule *, const char *,
+				    const char *, struct ballot *))
+{
+	const char *first = NULL, *part;
+	uint32_t at = 0;
+	struct ballot b;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts) && !first; i++) {
+		const char *host = host_at(a, i);
+
+		at = 0;
+		if (host && rs_facts_subject(a->facts, &at, host, kind))
+			first = host;
+	}
+	if (!first || !open_ballot(a, &b))
+		return;
+	at = 0;
+	while ((part = rs_facts_subject(a->facts, &at, first, kind)))
+		judge(a, r, first, part, &b);
+	free(b.vote);
+}
+
+/* One interface's firmware on hosts whose boards nobody told. */
+static void x05_interface(struct rs_audit *a, const struct rs_rule *r, const char *like,
+			  const char *netdev, struct ballot *b)
+{
+	struct rs_finding *f;
+
+	(void)like;
+	b->n = 0;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i);
+		const struct rs_fact *fw =
+			host ? rs_facts_get(a->facts, host, netdev, "firmware-version") : NULL;
+
+		if (fw && !strchr(fw->value, '('))
+			vote(b, host, netdev + strlen("netdev/"), fw->value, fw);
+	}
+	count(b);
+	if (b->n < 2 || b->kinds < 2)
+		return;
+	f = result(a, r, b, b->winner ? RS_MAJOR : RS_MINOR,
+		   rs_audit_text(a, "firmware of %s, the board not seen,",
+				 netdev + strlen("netdev/")));
+	if (f)
+		f->confidence = RS_MEDIUM;
+	rs_finding_need(a, f, "lspci -nn -s its address, on both", "whether they are of one model");
+}
+
 static void x05(struct rs_audit *a, const struct rs_rule *r)
 {
 	const char *board[64];
@@ -831,6 +882,7 @@ static void x05(struct rs_audit *a, const struct rs_rule *r)
 	if (!n) {
 		x05_netdevs(a, r, &b);
 		x05_names(a, r, &b);
+		each_part(a, r, "netdev/", x05_interface);
 	}
 	x05_hosts(a, r, &b, "host", "kernel", "the kernel");
 	x05_hosts(a, r, &b, "host", "gpu_driver", "the GPU driver");
@@ -1139,30 +1191,6 @@ static void x07_rate(struct rs_audit *a, const struct rs_rule *r, const char *li
 			"which speed each side offers");
 }
 
-/* Of each thing of that kind that the first host with one has. */
-static void x07_each(struct rs_audit *a, const struct rs_rule *r, const char *kind,
-		     void (*judge)(struct rs_audit *, const struct rs_rule *, const char *,
-				   const char *, struct ballot *))
-{
-	const char *first = NULL, *part;
-	uint32_t at = 0;
-	struct ballot b;
-
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts) && !first; i++) {
-		const char *host = host_at(a, i);
-
-		at = 0;
-		if (host && rs_facts_subject(a->facts, &at, host, kind))
-			first = host;
-	}
-	if (!first || !open_ballot(a, &b))
-		return;
-	at = 0;
-	while ((part = rs_facts_subject(a->facts, &at, first, kind)))
-		judge(a, r, first, part, &b);
-	free(b.vote);
-}
-
 /* One interface's speed on hosts of which no RDMA device is known: a port of 100 Gb/s and more is
  * none of management. */
 static void x07_speed(struct rs_audit *a, const struct rs_rule *r, const char *like,
@@ -1206,8 +1234,8 @@ static void x07(struct rs_audit *a, const struct rs_rule *r)
 	struct ballot gpus, nics;
 
 	x07_used(a, r);
-	x07_each(a, r, "nic/", x07_rate);
-	x07_each(a, r, "netdev/", x07_speed);
+	each_part(a, r, "nic/", x07_rate);
+	each_part(a, r, "netdev/", x07_speed);
 	if (!open_ballot(a, &gpus) || !open_ballot(a, &nics)) {
 		free(gpus.vote);
 		return;

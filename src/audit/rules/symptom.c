@@ -240,6 +240,22 @@ const struct rs_symptom rs_symptoms[] = {
 			},
 	},
 	{
+		.name = "routing",
+		.title = "a BGP or OSPF neighbour is down, or hosts are not reached",
+		.words = "bgp ospf bfd evpn neighbour neighbor peer peers session sessions "
+			 "adjacency routing route routes ecmp unreachable idle established",
+		.first = "The session's state on both sides, then its interface, then BFD.",
+		.step =
+			{
+				{"S16", "a session that is not established takes its paths away"},
+				{"H09", "its port, or the host's, is down"},
+				{"C07", "the link flaps, and the session with it"},
+				{"X02", "packets of the session's size do not pass"},
+				{"S12", "what is left has less rate up than down"},
+				{"S11", "what is left is shared unevenly"},
+			},
+	},
+	{
 		.name = "drops",
 		.title = "drops or discards are counted",
 		.words = "count counted drop drops dropped discard discards discarded rx_discards "
