@@ -59,8 +59,10 @@ def fights(path):
     return [f"{name}: {sorted(values)}" for (name, _), values in wish.items() if len(values) > 1]
 
 
+# slower by ten under sanitizers: scripts of all sites are written there, and the rest is the release build's
+small = os.environ.get("RS_SMALL") == "1"
 wrong = []
-for post in sorted((source / "tests/data/posts").glob("*.txt")):
+for post in [] if small else sorted((source / "tests/data/posts").glob("*.txt")):
     if re.search("NCCL_|UCX_", post.read_text(errors="replace")):
         wrong += [f"{post.name}: {fight}" for fight in fights(post)]
 checked = ran = 0
@@ -73,6 +75,8 @@ for case in cases:
         subprocess.run([ripstop, "audit", "--quiet", "--price", "none", "--fix-script", script, scratch / "site"],
                        check=False)
         text = script.read_text()
+        if small and ran >= 5:
+            continue
         wrong += [f"{case.name}: {fight}" for fight in fights(scratch / "site")]
         if subprocess.run(["sh", "-n", script]).returncode:
             wrong.append(f"{case.name}: no valid shell")
