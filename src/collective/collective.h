@@ -63,12 +63,16 @@ struct rs_coll {
 	struct {
 		uint32_t num, den; /* bytes on a link for bytes of data; den 0: as many */
 	} net, inside;
-	bool lines;         /* LL, LL128: inside a host a step sends while it receives */
-	bool stores;        /* inside a host a message is on the links while its step computes */
-	bool empties;       /* a slice without data is a message, too */
-	rs_time hop;        /* inside a host, in place of its links' latencies; 0: theirs */
-	rs_time proxy;      /* of a message to the network, before it is posted, beside others' */
-	rs_time post;       /* of its proxy thread, one message of a rank after another */
+	bool lines;    /* LL, LL128: inside a host a step sends while it receives */
+	bool stores;   /* inside a host a message is on the links while its step computes */
+	bool empties;  /* a slice without data is a message, too */
+	rs_time hop;   /* inside a host, in place of its links' latencies; 0: theirs */
+	rs_time proxy; /* of a message to the network, before it is posted, beside others' */
+	rs_time post;  /* of its proxy thread, one message of a rank after another */
+	/* Of a server that the host has (TCPXO's), one message of the host after another: each. One
+	 * of up to `lone` bytes has an empty one behind it, which the server takes, too. */
+	rs_time serve;
+	uint64_t lone;
 	int64_t proxy_rate; /* more of it: bytes a second of data on their way there; 0: none */
 	/* More of a post, of some networks: copies messages of more than `copied` and up to `eager`
 	 * bytes at this rate (0: it does not), takes `rendezvous` for longer ones. */
@@ -98,6 +102,8 @@ int rs_coll_plan(const struct rs_fabric *f, const struct rs_collective_conf *con
 
 /* From its GPU until its proxy posts a message of so many bytes, beside others. */
 rs_time rs_coll_proxy_time(const struct rs_coll *c, uint64_t bytes);
+/* Of its host's server. */
+rs_time rs_coll_serve_time(const struct rs_coll *c, uint64_t bytes);
 /* Bytes that a rank must send in all: for closed forms. */
 uint64_t rs_coll_bytes_sent(const struct rs_coll *c, uint32_t rank);
 /* What NCCL took for it ("NVLSTree", "Simple", channels); false: it was told. */

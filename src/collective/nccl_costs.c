@@ -359,7 +359,7 @@ static rs_time proxy_time(const struct nccl_run *r)
  * (of EFA without WRITE, any) of more than `copied` and at most `eager` bytes is copied at `rate`;
  * for a longer one the NICs ask the receiver first. */
 struct net {
-	rs_time message, post;
+	rs_time message, post, serve;
 	uint32_t copied, eager;
 	int64_t rate;
 	rs_time rendezvous, longer, found;
@@ -386,15 +386,17 @@ static const struct net nets[] = {
 				  .longer = 32 * RS_US},
 	[RS_NCCL_NET_CXI] = {.message = -2 * RS_US},
 	/* Google's plugins over TCP: a manager on the host tells of what came (RxDM); TCPX has the
-	 * kernel's TCP, a socket for each 512 KiB of a message, TCPXO (FasTrak) has it in the NIC,
-	 * two flows of half a NIC for pieces as long */
+	 * kernel's TCP, a socket for each 512 KiB of a message. TCPXO (FasTrak) has it in the NIC:
+	 * its messages take two flows of half a NIC in turn, and each is a command to the host's
+	 * DXS (google/nccl-plugin-gpudirect-tcpxo, nccl_shim.cc) */
 	[RS_NCCL_NET_TCPX] = {.message = 58 * RS_US,
 			      .rails = 4,
 			      .stripe = (512 << 10) * 100 / TCPX_SHARE,
 			      .rail_rate = INT64_C(3540000000)},
-	[RS_NCCL_NET_TCPXO] = {.message = 17500 * RS_NS,
+	[RS_NCCL_NET_TCPXO] = {.message = 17 * RS_US,
+			       .serve = 400 * RS_NS,
 			       .rails = 2,
-			       .stripe = 512 << 10,
+			       .stripe = UINT32_MAX,
 			       .rail_rate = INT64_C(12500000000)}};
 
 /* NCCL posts so many receives of a connection ahead (NCCL_STEPS). A sender over libfabric does not
@@ -515,6 +517,7 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->post = RS_US + n->post;
 	if (r->p2p)
 		c->post += 1800 * RS_NS / (conf->net == RS_NCCL_NET_IB ? together(c, r) : 1);
+	c->serve = n->serve;
 	c->eager = n->eager;
 	c->copied = n->copied;
 	/* LL's buffers are the host's */
@@ -535,6 +538,7 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 	c->hop /= scale;
 	c->proxy /= scale;
 	c->post /= scale;
+	c->serve /= scale;
 }
 
 /* The plugin deals a message out to as many rails as it has stripes, of those numbers that divide
@@ -561,6 +565,11 @@ rs_time rs_coll_proxy_time(const struct rs_coll *c, uint64_t bytes)
 	if (c->rails)
 		t += by_rails(c, bytes);
 	return t;
+}
+
+rs_time rs_coll_serve_time(const struct rs_coll *c, uint64_t bytes)
+{
+	return c->serve * (bytes <= c->lone ? 2 : 1);
 }
 
 /* Of NVLink, percent: while several GPUs send to one; of links from GPU to GPU, without NVSwitches.

@@ -194,8 +194,8 @@ static bool same_conns(const struct program *m, const struct part *a, const stru
 	}
 	return c->hop == b->hop && c->lines == b->lines && c->stores == b->stores &&
 	       c->proxy == b->proxy && c->proxy_rate == b->proxy_rate && c->post == b->post &&
-	       c->longer == b->longer && c->rails == b->rails && c->found == b->found &&
-	       c->eager_rate == b->eager_rate;
+	       c->serve == b->serve && c->lone == b->lone && c->longer == b->longer &&
+	       c->rails == b->rails && c->found == b->found && c->eager_rate == b->eager_rate;
 }
 
 /* A communicator keeps its connections: collectives that are cut alike use the same ones. */
@@ -585,7 +585,7 @@ static void fill_conf(struct program *m, const struct rs_collective_conf *conf)
 }
 
 /* Which plan each connection is of; messages between two ranks are of none. */
-static const struct rs_coll *const *conn_parts(struct program *m, rs_time *post)
+static const struct rs_coll *const *conn_parts(struct program *m, rs_time *post, rs_time *serve)
 {
 	static const struct rs_coll plain;
 	const struct rs_coll **of = rs_arena_alloc(m->a, m->n_conns + 1u, sizeof(*of));
@@ -598,6 +598,7 @@ static const struct rs_coll *const *conn_parts(struct program *m, rs_time *post)
 		for (uint32_t k = 0; k < c->n_conns; k++)
 			of[m->part[i].conn + k] = c;
 		*post = rs_time_max(*post, c->post);
+		*serve = rs_time_max(*serve, c->serve);
 	}
 	return of;
 }
@@ -605,8 +606,8 @@ static const struct rs_coll *const *conn_parts(struct program *m, rs_time *post)
 static struct rs_coll *make_coll(struct program *m)
 {
 	struct rs_coll *c = rs_arena_alloc(m->a, 1, sizeof(*c));
-	rs_time post = 0;
-	const struct rs_coll *const *part = c ? conn_parts(m, &post) : NULL;
+	rs_time post = 0, serve = 0;
+	const struct rs_coll *const *part = c ? conn_parts(m, &post, &serve) : NULL;
 
 	if (!part)
 		return NULL;
@@ -618,6 +619,7 @@ static struct rs_coll *make_coll(struct program *m)
 			      .conns = m->conns,
 			      .part = part,
 			      .post = post,
+			      .serve = serve,
 			      .bus_numerator = 1,
 			      .bus_denominator = 1,
 			      .plan = m,

@@ -285,7 +285,10 @@ int plan_nccl_ring(struct planner *p, struct nccl_run *run)
 	if (run->choice.proto == RS_NCCL_SIMPLE && c->conf.op != RS_COLL_BROADCAST) {
 		run->step = step_simple;
 		run->own_time = true;
-		c->empties = c->conf.nccl.net != RS_NCCL_NET_TCPXO; /* it is not told there */
+		/* DXS is told of an empty one, and none was seen to wait for its peer */
+		c->empties = c->conf.nccl.net != RS_NCCL_NET_TCPXO;
+		if (!c->empties && r->cut.slices > 1)
+			c->lone = r->cut.least * c->conf.type_bytes;
 	}
 	return 0;
 }

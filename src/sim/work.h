@@ -82,6 +82,7 @@ struct sim_coll {
 	uint32_t repeat;
 	struct rs_path *inside; /* [conn]: GPU to GPU */
 	rs_time *posted;        /* [rank]: when its proxy is free; NULL: posts cost nothing */
+	rs_time *served;        /* [host]: when its server is free; NULL: there is none */
 	rs_time *registered;    /* [rank]: the same of registrations; NULL: there are none */
 };
 

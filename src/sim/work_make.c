@@ -236,7 +236,10 @@ static int keep_plan(struct rs_sim *s, struct sim_coll *k, struct rs_coll *plan,
 		k->posted = rs_arena_alloc(s->arena, plan->n_ranks, sizeof(*k->posted));
 	if (plan->conf.registration)
 		k->registered = rs_arena_alloc(s->arena, plan->n_ranks, sizeof(*k->registered));
-	if ((plan->post && !k->posted) || (plan->conf.registration && !k->registered))
+	if (plan->serve)
+		k->served = rs_arena_alloc(s->arena, s->n_hosts, sizeof(*k->served));
+	if ((plan->post && !k->posted) || (plan->serve && !k->served) ||
+	    (plan->conf.registration && !k->registered))
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	return k->inside ? check_routes(s, k, j, e) : rs_error_set(e, -ENOMEM, "out of memory");
 }

@@ -176,7 +176,7 @@ static void send_inside(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs
 static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct sim_conn *c,
 			   uint64_t bytes, rs_time now)
 {
-	rs_time *free = &k->posted[c->m->src_rank];
+	rs_time *free = &k->posted[c->m->src_rank], *served;
 	const struct rs_coll *plan = plan_of(k, c);
 
 	now += rs_coll_proxy_time(plan, bytes);
@@ -187,7 +187,11 @@ static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct si
 		*free += (rs_time)(bytes * (uint64_t)(RS_S / plan->eager_rate));
 	if (bytes <= plan->eager)
 		*free += plan->found;
-	return *free;
+	if (!k->served)
+		return *free;
+	served = &k->served[c->src_host];
+	*served = rs_time_max(*served, *free) + rs_coll_serve_time(plan, bytes);
+	return *served;
 }
 
 /* When the memory of a message that is to be sent now is registered: a rank does one after another.
