@@ -297,7 +297,7 @@ static rs_time launch_time(const struct nccl_run *r)
 	if (c->algo == RS_NCCL_ALGO_NVLS_TREE)
 		return 25 * RS_US;
 	if (c->algo == RS_NCCL_ALGO_NVLS ||
-	    (c->algo == RS_NCCL_ALGO_RING && c->proto == RS_NCCL_SIMPLE && !r->p2p))
+	    (c->algo == RS_NCCL_ALGO_RING && c->proto == RS_NCCL_SIMPLE && !r->p2p && !r->pairs))
 		return 18 * RS_US;
 	return base[c->proto];
 }

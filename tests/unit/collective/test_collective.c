@@ -1466,6 +1466,8 @@ static void test_rccl_reduces_all_pairs(void **state)
 			c->step(c, 0, 0, 1, &s); /* a share of 2 MiB at 32 GB/s */
 			assert_int_equal(s.compute, (rs_time)(2 << 20) * RS_US / 32000);
 			assert_int_equal(c->hop, 5900 * RS_NS);
+			c->step(c, 0, 0, 0, &s); /* the start that its hops were fitted with */
+			assert_int_equal(s.compute, 8400 * RS_NS);
 		}
 	}
 	rs_fabric_free(f);
