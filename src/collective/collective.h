@@ -79,7 +79,9 @@ struct rs_coll {
 	uint32_t copied, eager;
 	int64_t eager_rate;
 	rs_time rendezvous;
-	rs_time found;  /* ... of those up to `eager` that come before their receive is posted */
+	rs_time found;    /* ... of those up to `eager` that come before their receive is posted */
+	rs_time injected; /* ... of those up to `inject` bytes, which go with the command itself */
+	uint32_t inject;
 	rs_time longer; /* of those more on their way, beside others */
 	/* EFA, TCPX: a message goes over as many rails or sockets as it has stripes. 0: one. */
 	uint32_t rails, stripe;

@@ -362,7 +362,7 @@ struct net {
 	rs_time message, post, serve;
 	uint32_t copied, eager;
 	int64_t rate;
-	rs_time rendezvous, longer, found;
+	rs_time rendezvous, longer, found, injected;
 	uint32_t rails, stripe;
 	int64_t rail_rate;
 };
@@ -420,8 +420,10 @@ static bool come_early(const struct rs_coll *c, const struct nccl_run *r)
 }
 
 /* libfabric's provider of Slingshot (prov/cxi; fi_cxi(7)). A message is eager up to
- * FI_CXI_RDZV_THRESHOLD and FI_CXI_RDZV_GET_MIN, of 192 bytes at least. The NIC finds its receive.
- * Where software does, the host copies what came eagerly into the GPU's memory, by GDRCopy up to
+ * FI_CXI_RDZV_THRESHOLD and FI_CXI_RDZV_GET_MIN, of 192 bytes at least. What has no more goes with
+ * the command: the host copies it there first, from a GPU's memory by CUDA where there is no
+ * GDRCopy (cxip_send_buf_init()); LL's buffers are the host's. The NIC finds its receive. Where
+ * software does, the host copies what came eagerly into the GPU's memory, by GDRCopy up to
  * FI_CXI_SAFE_DEVMEM_COPY_THRESHOLD, else by CUDA; without GDRCopy by CUDA alone, and of longer
  * messages their first part. What comes before its receive lands in a buffer of libfabric's, and
  * software copies it, too; of a longer message it asks for the data (issue_rdzv_get()), which the
@@ -437,6 +439,8 @@ static struct net net_of(const struct rs_coll *c, const struct nccl_run *r)
 	n.eager = (uint32_t)(r->rdzv_threshold + r->rdzv_get_min);
 	if (n.eager < INJECTED)
 		n.eager = INJECTED;
+	if (!r->gdrcopy && r->choice.proto == RS_NCCL_SIMPLE)
+		n.injected = 12 * RS_US;
 	if (!r->gdrcopy)
 		n.rendezvous = 8 * RS_US;
 	else if (r->choice.proto == RS_NCCL_LL && come_early(c, r))
@@ -525,6 +529,8 @@ void nccl_set_times(struct rs_coll *c, struct nccl_run *r)
 		c->eager_rate = n->rate;
 	c->rendezvous = n->rendezvous / scale;
 	c->found = n->found / scale;
+	c->inject = INJECTED;
+	c->injected = n->injected / scale;
 	c->longer = n->longer / scale;
 	c->rails = n->rails;
 	c->stripe = n->stripe / (uint32_t)scale;

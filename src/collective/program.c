@@ -195,7 +195,8 @@ static bool same_conns(const struct program *m, const struct part *a, const stru
 	return c->hop == b->hop && c->lines == b->lines && c->stores == b->stores &&
 	       c->proxy == b->proxy && c->proxy_rate == b->proxy_rate && c->post == b->post &&
 	       c->serve == b->serve && c->lone == b->lone && c->longer == b->longer &&
-	       c->rails == b->rails && c->found == b->found && c->eager_rate == b->eager_rate;
+	       c->rails == b->rails && c->found == b->found && c->injected == b->injected &&
+	       c->eager_rate == b->eager_rate;
 }
 
 /* A communicator keeps its connections: collectives that are cut alike use the same ones. */

@@ -1011,7 +1011,7 @@ static void test_nccl_over_tcp_of_google(void **state)
 
 /* Over Slingshot the NIC finds a message's receive, and nothing is copied. By software, the host
  * copies what came eagerly: by GDRCopy up to 4 KiB, without it all, and of longer messages the
- * first part. Verbs do neither. (Of trees: rings below.) */
+ * first part, and what is sent with the command. Verbs do neither. (Of trees: rings below.) */
 static void test_nccl_slingshot_copies_by_software(void **state)
 {
 	static const struct {
@@ -1049,6 +1049,11 @@ static void test_nccl_slingshot_copies_by_software(void **state)
 		assert_int_equal(cxi->copied, cases[i].copied);
 		assert_int_equal(cxi->rendezvous, cases[i].rendezvous);
 		assert_int_equal(ib->rendezvous, 0);
+		assert_int_equal(cxi->injected, 0); /* LL's buffers are the host's */
+		conf.op = RS_COLL_ALL_TO_ALL;
+		cxi = nccl_plan(f, conf);
+		assert_int_equal(cxi->injected, *cases[i].gdrcopy == '0' ? 12 * RS_US : 0);
+		assert_int_equal(cxi->inject, 192);
 	}
 	rs_fabric_free(f);
 }
