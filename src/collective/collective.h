@@ -104,6 +104,8 @@ int rs_coll_plan(const struct rs_fabric *f, const struct rs_collective_conf *con
 
 /* From its GPU until its proxy posts a message of so many bytes, beside others. */
 rs_time rs_coll_proxy_time(const struct rs_coll *c, uint64_t bytes);
+/* More of its post, where it goes with the command itself. */
+rs_time rs_coll_inject_time(const struct rs_coll *c, uint64_t bytes);
 /* Of its host's server. */
 rs_time rs_coll_serve_time(const struct rs_coll *c, uint64_t bytes);
 /* Bytes that a rank must send in all: for closed forms. */

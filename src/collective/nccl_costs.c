@@ -573,6 +573,12 @@ rs_time rs_coll_proxy_time(const struct rs_coll *c, uint64_t bytes)
 	return t;
 }
 
+/* An empty slice, which is a byte here, has nothing to copy. */
+rs_time rs_coll_inject_time(const struct rs_coll *c, uint64_t bytes)
+{
+	return bytes > 1 && bytes <= c->inject ? c->injected : 0;
+}
+
 rs_time rs_coll_serve_time(const struct rs_coll *c, uint64_t bytes)
 {
 	return c->serve * (bytes <= c->lone ? 2 : 1);

@@ -187,8 +187,7 @@ static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct si
 		*free += (rs_time)(bytes * (uint64_t)(RS_S / plan->eager_rate));
 	if (bytes <= plan->eager)
 		*free += plan->found;
-	if (bytes && bytes <= plan->inject)
-		*free += plan->injected;
+	*free += rs_coll_inject_time(plan, bytes);
 	if (!k->served)
 		return *free;
 	served = &k->served[c->src_host];

@@ -1052,8 +1052,11 @@ static void test_nccl_slingshot_copies_by_software(void **state)
 		assert_int_equal(cxi->injected, 0); /* LL's buffers are the host's */
 		conf.op = RS_COLL_ALL_TO_ALL;
 		cxi = nccl_plan(f, conf);
-		assert_int_equal(cxi->injected, *cases[i].gdrcopy == '0' ? 12 * RS_US : 0);
-		assert_int_equal(cxi->inject, 192);
+		assert_int_equal(rs_coll_inject_time(cxi, 192),
+				 *cases[i].gdrcopy == '0' ? 12 * RS_US : 0);
+		/* an empty slice; a longer message */
+		assert_int_equal(rs_coll_inject_time(cxi, 1), 0);
+		assert_int_equal(rs_coll_inject_time(cxi, 193), 0);
 	}
 	rs_fabric_free(f);
 }
