@@ -22,7 +22,8 @@ enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 #define P2P_PULL_RATE       INT64_C(13850000000)
 /* What a block reads from the host's memory, over PCIe: loads wait for their data, so many a
  * thread. */
-#define HOST_RATE INT64_C(8700000000)
+#define HOST_RATE      INT64_C(8700000000)
+#define HOST_RATE_A100 INT64_C(7300000000)
 enum { HOST_THREADS = 512, WARP = 32 };
 /* TCPX reaches 150 Gb/s of a NIC of 200 (Google's pages on A3 High). */
 enum { TCPX_SHARE = 75 };
@@ -176,11 +177,12 @@ int64_t nccl_pull_rate(const struct nccl_run *r)
  * to do; a warp more keeps the flags. */
 static int64_t host_rate(const struct nccl_run *r)
 {
+	int64_t rate = r->p->min_cc == 80 ? HOST_RATE_A100 : HOST_RATE;
 	int64_t threads = r->choice.threads - WARP;
 
 	if (r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto != RS_NCCL_SIMPLE)
-		return HOST_RATE;
-	return HOST_RATE * (threads < HOST_THREADS ? threads : HOST_THREADS) / HOST_THREADS;
+		return rate;
+	return rate * (threads < HOST_THREADS ? threads : HOST_THREADS) / HOST_THREADS;
 }
 
 int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t rate)
