@@ -153,18 +153,27 @@ static size_t write_headers(uint8_t *b, const struct rs_packet *p)
 	return (size_t)(rs_extended_put(b + RS_BTH_BYTES, p, flags) - b);
 }
 
-/* One piece: headers, payload, pad and ICRC behind one another. */
+/* One piece: headers, payload, pad and ICRC behind one another. A long payload's CRC is taken as it
+ * is copied. */
 static void write_copied(struct rs_tx *t, struct rs_run *r, const struct rs_packet *p, size_t head,
 			 uint32_t crc)
 {
 	uint8_t *b = t->bytes + t->used;
-	size_t n = head + p->payload_bytes;
+	size_t n = head + p->payload_bytes, done = RS_BTH_BYTES;
 
-	if (p->payload_bytes)
+	if (p->payload_bytes >= RS_CRC_WIDE_LEAST) {
+		if (head > RS_BTH_BYTES)
+			crc = rs_crc32(crc, b + RS_BTH_BYTES, head - RS_BTH_BYTES);
+		crc = rs_crc32_copy(crc, b + head, p->payload, p->payload_bytes);
+		done = n;
+	} else if (p->payload_bytes) {
 		memcpy(b + head, p->payload, p->payload_bytes);
+	}
 	memset(b + n, 0, rs_pad(p->payload_bytes));
 	n += rs_pad(p->payload_bytes);
-	rs_put32_le(b + n, rs_crc32(crc, b + RS_BTH_BYTES, n - RS_BTH_BYTES));
+	if (n > done)
+		crc = rs_crc32(crc, b + done, n - done);
+	rs_put32_le(b + n, crc);
 	take_bytes(t, r, n + RS_ICRC_BYTES);
 }
 

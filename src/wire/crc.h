@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #ifndef RS_NO_ISAL
 #include <isa-l/crc.h>
 #endif
@@ -25,6 +26,7 @@ extern size_t rs_crc_wide_from; /* bytes; SIZE_MAX where the processor lacks wha
 uint32_t rs_crc32_words(uint32_t crc, const uint8_t *bytes, size_t n);
 /* n is 128 at least, and rs_crc_wide_from is not SIZE_MAX. */
 uint32_t rs_crc32_wide(uint32_t crc, const uint8_t *bytes, size_t n);
+uint32_t rs_crc32_wide_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t n);
 
 static inline uint32_t rs_crc32(uint32_t crc, const uint8_t *bytes, size_t n)
 {
@@ -36,6 +38,16 @@ static inline uint32_t rs_crc32(uint32_t crc, const uint8_t *bytes, size_t n)
 	return __builtin_expect(rs_crc_by_words, 0) ? rs_crc32_words(crc, bytes, n)
 						    : crc32_gzip_refl(crc, bytes, n);
 #endif
+}
+
+/* The same of bytes that are copied meanwhile: of what is then at `to`, whatever another thread
+ * writes at `from`. */
+static inline uint32_t rs_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t n)
+{
+	if (n >= rs_crc_wide_from)
+		return rs_crc32_wide_copy(crc, to, from, n);
+	memcpy(to, from, n);
+	return rs_crc32(crc, to, n);
 }
 
 #endif

@@ -120,12 +120,38 @@ static void test_each_way_to_crc_is_the_twins(void **state)
 	}
 }
 
+/* What is copied on the way is copied whole, and nothing beside it. */
+static void test_crc_of_what_is_copied_is_the_twins(void **state)
+{
+	struct rs_random r = rs_random_stream(7, 8, 9);
+	static uint8_t b[5000], to[5000];
+
+	for (unsigned i = 0; i < sizeof(b); i++)
+		b[i] = (uint8_t)rs_random_u64(&r);
+	for (unsigned i = 0; i < 1500; i++) {
+		size_t n = i < 200 ? i : rs_random_u64(&r) % 4200;
+		size_t at = rs_random_u64(&r) % 64, there = 1 + rs_random_u64(&r) % 64;
+		uint32_t crc = 0xffffffff;
+
+		for (size_t k = 0; k < n; k++)
+			crc = crc_byte(crc, b[at + k]);
+		memset(to, 0x55, sizeof(to));
+		assert_int_equal(rs_crc32_copy(0, to + there, b + at, n), ~crc);
+		assert_memory_equal(to + there, b + at, n);
+		assert_int_equal(to[there - 1], 0x55);
+		assert_int_equal(to[there + n], 0x55);
+		if (rs_crc_wide_from != SIZE_MAX && n >= 128)
+			assert_int_equal(rs_crc32_wide_copy(0, to, b + at, n), ~crc);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_icrc_is_the_twins),
 		cmocka_unit_test(test_the_twin_gives_the_check_value_of_crc32),
 		cmocka_unit_test(test_each_way_to_crc_is_the_twins),
+		cmocka_unit_test(test_crc_of_what_is_copied_is_the_twins),
 		cmocka_unit_test(test_an_acknowledgement_of_linux_verifies),
 	};
 
