@@ -275,6 +275,80 @@ bool rs_tx_encode(struct rs_live *l, struct rs_packet *p, bool fill)
 	return r->count == 1;
 }
 
+/* ---- Middles that follow one another ---- */
+
+static uint32_t middle_filler(const struct rs_live *l, const struct rs_packet *p, bool fill)
+{
+	bool write = rs_opcodes[p->opcode].flags & RS_F_WRITE;
+
+	return fill && write && may_fill(l, p) ? RS_RETH_BYTES : 0;
+}
+
+uint32_t rs_tx_room(const struct rs_live *l, const struct rs_packet *p, bool fill)
+{
+	const struct rs_tx *t = &l->tx;
+	const struct rs_run *r = t->runs ? &t->run[t->runs - 1] : NULL;
+	uint32_t whole = RS_BTH_BYTES + p->payload_bytes + RS_ICRC_BYTES, n, by_bytes;
+	uint32_t f = rs_opcodes[p->opcode].flags;
+
+	if (!t->gso || !r || l->stamps || !(f & RS_F_REQUEST) || f & (RS_F_LAST | OTHER_HEADERS) ||
+	    !p->payload || p->payload_bytes % 4)
+		return 0;
+	whole += middle_filler(l, p, fill);
+	if (r->segment != whole || r->bytes != (uint32_t)r->count * whole)
+		return 0;
+	n = RS_TX_RUN_MAX - r->count;
+	by_bytes = (RS_TX_RUN_BYTES - r->bytes) / whole;
+	n = n < by_bytes ? n : by_bytes;
+	return n < RS_TX_BATCH - t->packets - t->acks ? n : RS_TX_BATCH - t->packets - t->acks;
+}
+
+/* One of them: the BTH but for what differs is at head. */
+static void put_middle(uint8_t *b, const uint8_t *head, uint32_t psn, bool asks)
+{
+	memcpy(b, head, RS_BTH_BYTES - 4);
+	rs_put32(b + RS_BTH_BYTES - 4, (uint32_t)asks << 31 | psn);
+}
+
+void rs_tx_encode_middles(struct rs_live *l, const struct rs_packet *p, uint32_t n,
+			  const uint8_t *payload, uint64_t asking, bool fill)
+{
+	struct rs_tx *t = &l->tx;
+	struct rs_run *r = &t->run[t->runs - 1];
+	const struct rs_path *path = &l->paths.path[p->dst];
+	uint32_t bytes = p->payload_bytes, filler = middle_filler(l, p, fill), fixed, crc;
+	bool copied = bytes < rs_live_tuning.by_reference_bytes;
+	uint8_t head[RS_BTH_BYTES];
+
+	rs_bth_put(head, p);
+	head[4] |= filler ? RS_BTH4_FILLED : 0;
+	fixed = rs_icrc_fixed(&t->icrc, path, p->dst, false, RS_UDP_PORT, head,
+			      RS_BTH_BYTES + bytes + RS_ICRC_BYTES);
+	for (uint32_t i = 0; i < n; i++, payload += bytes) {
+		uint8_t *b = t->bytes + t->used, *end = b + RS_BTH_BYTES;
+
+		put_middle(b, head, rs_psn_add(p->psn, i), asking >> i & 1);
+		crc = rs_icrc_behind(fixed, path, b, r->count++);
+		if (copied) {
+			crc = rs_crc32_copy(crc, end, payload, bytes);
+			end += bytes;
+		} else {
+			crc = rs_crc32(crc, payload, bytes);
+			take_bytes(t, r, RS_BTH_BYTES);
+			add_piece(t, r, payload, bytes);
+			b = end;
+		}
+		rs_put32_le(end, crc);
+		end += RS_ICRC_BYTES;
+		if (filler)
+			rs_filler_put(end, filler);
+		take_bytes(t, r, (size_t)(end - b) + filler);
+	}
+	t->packets += n;
+	t->load += (size_t)n * r->segment;
+	r->bytes += n * r->segment;
+}
+
 void rs_tx_settle(struct rs_tx *t)
 {
 	uint8_t *at = t->spare;

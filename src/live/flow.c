@@ -98,6 +98,20 @@ void rs_flow_sent(struct rs_flow *f, const struct rs_packet *p, bool alone, rs_t
 	obey(f);
 }
 
+uint32_t rs_flow_ahead(const struct rs_flow *f, const struct rs_packet *p, uint32_t max,
+		       rs_time now, const uint8_t **payload, uint32_t *ask)
+{
+	uint32_t n = rs_nic_tx_ahead(f->nic, p, max, now, payload);
+
+	return n ? rs_window_before_more(&f->window, p->src_qp - f->first_qpn, p, n, ask) : 0;
+}
+
+void rs_flow_sent_more(struct rs_flow *f, const struct rs_packet *p, uint32_t n, rs_time now)
+{
+	rs_window_sent_more(&f->window, p->src_qp - f->first_qpn, p, n, now);
+	obey(f);
+}
+
 void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now)
 {
 	/* the NIC takes the packet */

@@ -41,6 +41,14 @@ void rs_flow_left(struct rs_flow *f, uint32_t qpn);
 bool rs_flow_before(struct rs_flow *f, struct rs_packet *p, const struct rs_window_to *to,
 		    rs_time now);
 void rs_flow_sent(struct rs_flow *f, const struct rs_packet *p, bool alone, rs_time now);
+/*
+ * Middles behind p, which went just now, in its send: so many may, at most max, and their payload
+ * lies there (rs_nic_tx_ahead()). *ask: from this one on, an ACK is to be asked for.
+ */
+uint32_t rs_flow_ahead(const struct rs_flow *f, const struct rs_packet *p, uint32_t max,
+		       rs_time now, const uint8_t **payload, uint32_t *ask);
+/* p is the first of n that went: rs_nic_tx_middles(). */
+void rs_flow_sent_more(struct rs_flow *f, const struct rs_packet *p, uint32_t n, rs_time now);
 /* A packet arrived: rs_nic_rx(), which takes it. */
 void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now);
 /* rs_nic_expire(), where it is due, and the windows' own time. */

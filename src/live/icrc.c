@@ -128,13 +128,12 @@ static uint32_t head_register(const struct rs_path *path, bool arrived, uint16_t
 	return ~rs_crc32(0, m, (size_t)(udp + RS_UDP_BYTES + BTH_FIXED - m));
 }
 
-uint32_t rs_icrc_head(struct rs_icrc_cache *c, const struct rs_path *path, uint32_t number,
-		      bool arrived, uint16_t sport, const uint8_t *bth, size_t n, unsigned id)
+uint32_t rs_icrc_fixed(struct rs_icrc_cache *c, const struct rs_path *path, uint32_t number,
+		       bool arrived, uint16_t sport, const uint8_t *bth, size_t n)
 {
 	uint64_t fixed;
 	struct rs_icrc_stream *s;
 	uint64_t key[2];
-	uint32_t r;
 
 	memcpy(&fixed, bth, sizeof(fixed)); /* opcode, flags, P_Key, destination QP */
 	fixed |= UINT64_C(0xff) << 32;      /* byte 4 is masked */
@@ -147,7 +146,13 @@ uint32_t rs_icrc_head(struct rs_icrc_cache *c, const struct rs_path *path, uint3
 		s->key[1] = key[1];
 		s->value = head_register(path, arrived, sport, bth, n);
 	}
-	r = s->value;
+	return s->value;
+}
+
+uint32_t rs_icrc_behind(uint32_t fixed, const struct rs_path *path, const uint8_t *bth, unsigned id)
+{
+	uint32_t r = fixed;
+
 	if (!path->ipv6)
 		r ^= id_delta[id];
 	r ^= rs_get32_le(bth + BTH_FIXED);

@@ -84,6 +84,8 @@ enum {
 	VERSION = 0x0f, /* beside the pad count, in the BTH's second byte */
 	PAD_SHIFT = 4,
 	PAD_MAX = 3,
+	MIGREQ = 0x40, /* there, too */
+	ACKREQ = 0x80, /* in the ninth */
 };
 
 /* Does the BTH say that its sender's recovery is selective? Read only where ours may be. */
@@ -246,10 +248,13 @@ static enum rs_rx_verdict classify_form(struct rs_live *l, struct rs_datagram *d
 	enum rs_rx_verdict v;
 
 	d->n -= filler;
-	if (__builtin_expect(l->selective, 0) && said(d->bytes))
+	d->plain = false;
+	if (__builtin_expect(l->selective, 0) && said(d->bytes)) {
 		v = classify_own(l, d, p);
-	else
-		v = decode_plain(l, d, p) ? RS_RX_ENGINE : classify_other(l, d, p);
+	} else {
+		d->plain = decode_plain(l, d, p);
+		v = d->plain ? RS_RX_ENGINE : classify_other(l, d, p);
+	}
 	d->n += filler;
 	return v;
 }
@@ -379,6 +384,81 @@ static bool read_control(struct msghdr *m, struct rs_datagram *d, size_t *segmen
 	return addressed;
 }
 
+/* Of a Middle: what decode_plain() would let through. Neither pad nor version, and of the BTH's
+ * reserved bits only that which says that it is filled. */
+static bool is_middle(const struct rs_live *l, const struct rs_datagram *d, size_t filler)
+{
+	const uint8_t *b = d->bytes;
+
+	return !((b[1] & ~MIGREQ) | (b[4] & ~RS_BTH4_FILLED) | (b[8] & ~ACKREQ)) &&
+	       b[DEST_QP_AT] == l->slot && (filler || !b[4]) &&
+	       d->n > RS_BTH_BYTES + RS_ICRC_BYTES + filler && d->n % 4 == 0;
+}
+
+/* The same headers as the first's, but for PSN and AckReq; the same filler; the ICRC of its place.
+ */
+static bool is_next(const struct rs_datagram *d, const uint8_t *b, size_t filler, uint32_t psn,
+		    uint32_t crc)
+{
+	size_t n = d->n - filler;
+
+	return !memcmp(b, d->bytes, 8) && !(b[8] & ~ACKREQ) && rs_get24(b + 9) == psn &&
+	       (!filler || !memcmp(b + n, d->bytes + n, filler)) &&
+	       rs_crc32(crc, b + RS_BTH_BYTES, n - RS_BTH_BYTES - RS_ICRC_BYTES) ==
+		       rs_get32_le(b + n - RS_ICRC_BYTES);
+}
+
+/*
+ * Middles of the WRITE under way, behind one another in a block: each one's headers and ICRC are
+ * looked at, and the engine judges and takes them in one go. Returns how many they are, d being the
+ * first. Only behind a packet whose ICRC was that of its place: a NIC numbers its datagrams
+ * otherwise.
+ */
+static unsigned take_middles(struct rs_live *l, const struct rs_datagram *d, size_t left)
+{
+	size_t filler, most = left / d->n;
+	const struct rs_path *path;
+	const uint8_t *b = d->bytes;
+	struct rs_packet p;
+	uint32_t fixed;
+	unsigned n;
+	bool asks = false;
+
+	if (!d->plain || most < 2 || l->stamps || l->selective || d->n < RS_BTH_BYTES ||
+	    b[0] != (RS_RC | RS_OP_WRITE_MIDDLE) || d->id >= RS_ICRC_IDS)
+		return 0;
+	path = &l->paths.path[d->path];
+	filler = rs_filler_find(b, d->n);
+	if (!is_middle(l, d, filler))
+		return 0;
+	memset(&p, 0, offsetof(struct rs_packet, va));
+	p.next = RS_NO_PACKET;
+	rs_bth_get(b, &p);
+	p.tos = d->tos;
+	p.src = d->path;
+	p.payload = b + RS_BTH_BYTES;
+	p.payload_bytes = (uint16_t)(d->n - filler - RS_BTH_BYTES - RS_ICRC_BYTES);
+	p.frame_bytes = rs_frame_bytes(p.opcode, p.payload_bytes, path->ipv6);
+	n = rs_nic_rx_ahead(l->nic, &p);
+	most = n < most ? n : most;
+	if (most > (size_t)RS_ICRC_IDS - d->id)
+		most = (size_t)RS_ICRC_IDS - d->id;
+	fixed = rs_icrc_fixed(&l->rx.icrc, path, d->path, true, d->sport, b, d->n - filler);
+	for (n = 0; n < most; n++, b += d->n) {
+		uint32_t crc = rs_icrc_behind(fixed, path, b, d->id + n);
+
+		if (!is_next(d, b, filler, rs_psn_add(p.psn, n), crc))
+			break;
+		asks |= b[8] & ACKREQ;
+	}
+	if (!n)
+		return 0;
+	p.bth_flags = (uint8_t)(p.bth_flags & ~RS_BTH_ACKREQ) | (asks ? RS_BTH_ACKREQ : 0);
+	rs_live_arrives();
+	rs_nic_rx_middles(l->nic, &p, n, d->n, d->now);
+	return n;
+}
+
 static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
 {
 	size_t left = m->msg_len, segment = left;
@@ -398,11 +478,22 @@ static void take_block(struct rs_live *l, struct mmsghdr *m, unsigned i)
 	d.path = rs_paths_find(&l->paths, d.own, d.peer);
 	d.now = rs_time_max(l->clock, l->floor);
 	/* Each packet's headers overwrite the end of the one before, which is done with. */
-	for (; left; left -= d.n, d.bytes += d.n, d.id++) {
+	while (left) {
+		unsigned k;
+
 		d.n = left < segment ? left : segment;
-		take(l, &d);
-		if (!d.n)
+		if (!d.n) {
+			take(l, &d);
 			break;
+		}
+		k = take_middles(l, &d, left);
+		if (!k) {
+			take(l, &d);
+			k = 1;
+		}
+		left -= k * d.n;
+		d.bytes += k * d.n;
+		d.id = (uint16_t)(d.id + k);
 	}
 }
 

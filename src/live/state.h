@@ -122,6 +122,7 @@ struct rs_datagram {
 	size_t n;
 	uint32_t path;    /* UINT32_MAX: of a stranger */
 	bool handed_over; /* by another process */
+	bool plain;       /* the packet before it in its block had the ICRC that its place says */
 	uint8_t slot;     /* of the process that it is for */
 	rs_time now;
 };
@@ -272,14 +273,30 @@ bool rs_icrc_any_id(struct rs_live *l, const uint8_t *ip, size_t n, uint32_t rec
 void rs_icrc_init(void);
 /*
  * The CRC up to the end of the BTH, to be continued over what follows it: of a datagram of n bytes
- * from or, arrived, to this end of the path of that number. id < RS_ICRC_IDS.
+ * from or, arrived, to this end of the path of that number. First what all packets of a stream
+ * share, then that of one of them, with its identification, id < RS_ICRC_IDS.
  */
-uint32_t rs_icrc_head(struct rs_icrc_cache *c, const struct rs_path *path, uint32_t number,
-		      bool arrived, uint16_t sport, const uint8_t *bth, size_t n, unsigned id);
+uint32_t rs_icrc_fixed(struct rs_icrc_cache *c, const struct rs_path *path, uint32_t number,
+		       bool arrived, uint16_t sport, const uint8_t *bth, size_t n);
+uint32_t rs_icrc_behind(uint32_t fixed, const struct rs_path *path, const uint8_t *bth,
+			unsigned id);
+static inline uint32_t rs_icrc_head(struct rs_icrc_cache *c, const struct rs_path *path,
+				    uint32_t number, bool arrived, uint16_t sport,
+				    const uint8_t *bth, size_t n, unsigned id)
+{
+	return rs_icrc_behind(rs_icrc_fixed(c, path, number, arrived, sport, bth, n), path, bth,
+			      id);
+}
 
 /* encode.c: the next packet of a batch, into its last run or, then it returns true, a new one.
  * fill: the peer drops what follows an ICRC (wire/filler.h). */
 bool rs_tx_encode(struct rs_live *l, struct rs_packet *p, bool fill);
+/* How many Middles of its message may go behind p in the send that it was the last of. */
+uint32_t rs_tx_room(const struct rs_live *l, const struct rs_packet *p, bool fill);
+/* They are n, of which p is the first; their payloads lie behind one another, and bit i of asking
+ * says that the i-th asks for an ACK. */
+void rs_tx_encode_middles(struct rs_live *l, const struct rs_packet *p, uint32_t n,
+			  const uint8_t *payload, uint64_t asking, bool fill);
 /* All payloads into the batch's own memory: it must wait, and they will not. */
 void rs_tx_settle(struct rs_tx *t);
 

@@ -201,6 +201,24 @@ static bool ack_before(struct rs_live *l, struct rs_packet *p, rs_time now)
 	return true;
 }
 
+/* What follows p in its message, and fits into the send that p is in, goes with it. */
+static void send_middles(struct rs_live *l, struct rs_packet *p, bool fill, rs_time now)
+{
+	uint32_t n = l->port_pace.q16 ? 0 : rs_tx_room(l, p, fill), ask;
+	const uint8_t *payload;
+	uint64_t asking;
+
+	if (n)
+		n = rs_flow_ahead(&l->flow, p, n, now, &payload, &ask);
+	/* what faults is found by who sends it singly */
+	if (!n || !rs_guard_reads(payload, (size_t)n * p->payload_bytes))
+		return;
+	asking = rs_nic_tx_middles(l->nic, p, n, ask, now);
+	rs_tx_encode_middles(l, p, n, payload, asking, fill);
+	rs_flow_sent_more(&l->flow, p, n, now);
+	l->port_sent += n * (uint64_t)p->frame_bytes;
+}
+
 /* By the wire: what is on its way to the peer's socket is counted. */
 static void send_windowed(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
@@ -214,6 +232,7 @@ static void send_windowed(struct rs_live *l, struct rs_packet *p, rs_time now)
 	to = rs_live_to(l, p->dst, p->dest_qp);
 	fill = rs_flow_before(&l->flow, p, &to, now) && l->fill;
 	rs_flow_sent(&l->flow, p, rs_tx_encode(l, p, fill), now);
+	send_middles(l, p, fill, now);
 }
 
 /* Its request ends with an error. */

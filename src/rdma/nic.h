@@ -567,6 +567,30 @@ uint8_t *rs_nic_run_place(struct rs_nic *nic, const struct rs_packet *p, uint32_
 bool rs_nic_rx_run(struct rs_nic *nic, const struct rs_packet *p, uint32_t packets, uint32_t bytes,
 		   bool last, const uint8_t *place, rs_time now);
 
+/*
+ * Middles: for an owner who puts many packets into one send, and takes many out of one. They are
+ * full packets in the middle of one message, and differ in PSN and AckReq alone.
+ *
+ * The sender's: how many may go behind p, which rs_nic_tx() gave just now, at most max, without
+ * anything else in between; what is sent again goes singly. *payload: of the first; those of the
+ * others lie behind it, each behind the other.
+ */
+uint32_t rs_nic_tx_ahead(struct rs_nic *nic, const struct rs_packet *p, uint32_t max, rs_time now,
+			 const uint8_t **payload);
+/* n of them go, 64 at most: p becomes the first, its payload left as it was. The result's bit i:
+ * the i-th asks for an ACK, as all do from number `ask` on. */
+uint64_t rs_nic_tx_middles(struct rs_nic *nic, struct rs_packet *p, uint32_t n, uint32_t ask,
+			   rs_time now);
+/*
+ * The receiver's: so many Middles of a WRITE that begin with p (its payload need not be known yet)
+ * would be taken one after another, nothing else in between. 0: p is not plainly what is expected.
+ */
+uint32_t rs_nic_rx_ahead(struct rs_nic *nic, const struct rs_packet *p);
+/* n of those come: their payloads lie stride bytes apart from p's on. p asks for an ACK if any
+ * does; it stays the caller's. */
+void rs_nic_rx_middles(struct rs_nic *nic, const struct rs_packet *p, uint32_t n, size_t stride,
+		       rs_time now);
+
 /* When rs_nic_expire() is due: retransmission, RNR and delayed-ACK timers. RS_NEVER: none runs. */
 rs_time rs_nic_deadline(const struct rs_nic *nic);
 void rs_nic_expire(struct rs_nic *nic, rs_time now);

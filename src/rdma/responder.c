@@ -1083,3 +1083,46 @@ bool rs_nic_rx_run(struct rs_nic *nic, const struct rs_packet *p, uint32_t packe
 	execute(nic, qp, &q, now);
 	return true;
 }
+
+/* ---- Middles: see nic.h ---- */
+
+uint32_t rs_nic_rx_ahead(struct rs_nic *nic, const struct rs_packet *p)
+{
+	const struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
+
+	/* w_left is more than a packet's bytes, or it would be the Last: check_write() */
+	if (!qp || nic->reads_beside || rs_packet_ecn(p) == RS_ECN_CE || p->kind != RS_KIND_ROCE ||
+	    !rs_qp_from_peer(qp, p) || (p->opcode & 0xe0) != qp->transport ||
+	    (qp->flags & (RS_QF_OTHER_RX | RS_QF_UC)) || !streams_on(nic, qp, p))
+		return 0;
+	return (qp->w_left - 1) / qp->mtu;
+}
+
+void rs_nic_rx_middles(struct rs_nic *nic, const struct rs_packet *p, uint32_t n, size_t stride,
+		       rs_time now)
+{
+	struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
+	const struct rs_mr *m = &nic->mrs[qp->w_mr];
+	uint32_t done = 0;
+
+	rs_assert(n && n <= rs_nic_rx_ahead(nic, p));
+	while (done < n &&
+	       (!m->host ||
+		rs_nic_copy(nic, m->host + (qp->w_va + done * (uint64_t)qp->mtu - m->va),
+			    p->payload + done * stride, p->payload_bytes)))
+		done++;
+	nic->counters.rx_packets += n;
+	nic->counters.rx_bytes += n * (uint64_t)p->frame_bytes;
+	qp->w_va += done * (uint64_t)qp->mtu;
+	qp->w_left -= done * qp->mtu;
+	qp->received += done * qp->mtu;
+	qp->epsn = rs_psn_add(qp->epsn, done);
+	if (done) {
+		qp->unacked += done - 1;
+		owe_ack(nic, qp, p, now);
+	}
+	if (done == n)
+		return;
+	refuse(nic, qp, RS_NAK_REMOTE_OPERATIONAL);
+	nic->counters.rx_dropped += n - done - 1;
+}

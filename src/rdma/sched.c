@@ -262,6 +262,29 @@ static void pace(struct rs_nic *nic, struct rs_qp *qp, uint32_t frame, rs_time n
 	}
 }
 
+static rs_time middle_time(const struct rs_nic *nic, const struct rs_qp *qp)
+{
+	return rs_framing_time(qp->cc.pace, (uint32_t)qp->middle_frame + nic->gap, nic->whole_ns);
+}
+
+/* Other queue pairs of the class let it finish its send; other classes do not. */
+bool rs_sched_lets(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t n, rs_time now)
+{
+	rs_time free = rs_time_max(qp->next_allowed, now - nic->pace_late);
+
+	return qp->place == RS_PLACE_READY && nic->data_mask == 1 << qp->tc && !nic->cnp_mask &&
+	       !nic->message_due && now < qp->cc.next_event &&
+	       qp->cc.byte_credit > (int64_t)n * qp->middle_frame &&
+	       free + (rs_time)n * middle_time(nic, qp) <= now;
+}
+
+void rs_sched_went(const struct rs_nic *nic, struct rs_qp *qp, uint32_t n, rs_time now)
+{
+	qp->next_allowed = rs_time_max(qp->next_allowed, now - nic->pace_late) +
+			   (rs_time)n * middle_time(nic, qp);
+	qp->cc.byte_credit -= (int64_t)n * qp->middle_frame;
+}
+
 static bool send_data(struct rs_nic *nic, unsigned c, struct rs_packet *p, rs_time now)
 {
 	while (nic->data[c].head != RS_NO_QP) {

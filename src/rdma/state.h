@@ -517,6 +517,10 @@ uint16_t rs_nic_frame(const struct rs_nic *nic, const struct rs_qp *qp, uint8_t 
 /* sched.c */
 /* The pace changed from `old`: the next packet's time moves with it. */
 void rs_sched_repace(struct rs_nic *nic, struct rs_qp *qp, struct rs_pace old, rs_time now);
+/* May n middle packets of the QP go now, one after another, by its pace and its class's other QPs?
+ * And they went. */
+bool rs_sched_lets(const struct rs_nic *nic, const struct rs_qp *qp, uint32_t n, rs_time now);
+void rs_sched_went(const struct rs_nic *nic, struct rs_qp *qp, uint32_t n, rs_time now);
 void rs_list_init(struct rs_list *l);
 void rs_list_add(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum rs_list_kind k);
 void rs_list_del(struct rs_nic *nic, struct rs_list *l, struct rs_qp *qp, enum rs_list_kind k);

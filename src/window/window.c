@@ -374,6 +374,14 @@ enum rs_window_kind rs_window_kind(const struct rs_packet *p)
 	return f & RS_F_READ ? RS_WINDOW_LOOSE : RS_WINDOW_FREE;
 }
 
+/* So that ACKs will open it again: the next packet may be the one that closes it, at half of it
+ * where some of what is out is loose. more: charged beside what is. */
+static bool nears_half(const struct rs_window *w, const struct rs_window_peer *p, uint64_t more,
+		       uint64_t frame)
+{
+	return p->charged + more + 2 * frame + w->tuning->alone_bytes >= rs_window_bytes(w, p) / 2;
+}
+
 bool rs_window_before(struct rs_window *w, uint32_t qp, const struct rs_window_to *to,
 		      const struct rs_packet *p, rs_time now)
 {
@@ -388,39 +396,94 @@ bool rs_window_before(struct rs_window *w, uint32_t qp, const struct rs_window_t
 	peer->qpn = p->dest_qp;
 	if (now - w->tuning->ask_every > peer->asked_at)
 		rs_window_want(w, peer);
-	/* So that ACKs will open it again: this packet may be the one that closes it, at half of it
-	 * where some of what is out is loose. */
-	return kind == RS_WINDOW_ACKED &&
-	       peer->charged + 2u * p->frame_bytes + w->tuning->alone_bytes >=
-		       rs_window_bytes(w, peer) / 2;
+	return kind == RS_WINDOW_ACKED && nears_half(w, peer, 0, p->frame_bytes);
+}
+
+/* As the peer's kernel charges it. */
+static uint64_t charge_of(const struct rs_window *w, const struct rs_window_peer *p, uint64_t frame,
+			  bool alone)
+{
+	return frame +
+	       (alone || !p->whole ? frame + w->tuning->alone_bytes : w->tuning->next_bytes);
+}
+
+static void sent(struct rs_window *w, uint32_t qp, uint64_t bytes, uint64_t charge, rs_time now)
+{
+	struct rs_window_qp *q = &w->qp[qp];
+	struct rs_window_peer *peer = &w->peer[q->peer];
+
+	q->bytes += bytes;
+	q->charged += charge;
+	peer->charged += charge;
+	w->charged += charge;
+	if (!peer->closed && full(peer, rs_window_bytes(w, peer)))
+		close_window(w, peer, now);
+}
+
+/* Behind what went: who came to a closed window. */
+static void note_closed(struct rs_window *w, uint32_t qp)
+{
+	struct rs_window_peer *peer = &w->peer[w->qp[qp].peer];
+
+	rs_loose_close(w, peer);
+	if (peer->closed || peer->loose.closed)
+		rs_window_mark(w, (int32_t)qp);
 }
 
 void rs_window_sent(struct rs_window *w, uint32_t qp, const struct rs_packet *p, bool alone,
 		    rs_time now)
 {
 	enum rs_window_kind kind = rs_window_kind(p);
-	struct rs_window_qp *q = &w->qp[qp];
 	struct rs_window_peer *peer;
-	uint64_t charge = p->frame_bytes;
+	uint64_t charge;
 
 	rs_assert(qp < w->max_qps);
-	if (kind == RS_WINDOW_FREE || q->peer == NONE)
+	if (kind == RS_WINDOW_FREE || w->qp[qp].peer == NONE)
 		return;
-	peer = &w->peer[q->peer];
-	charge += alone || !peer->whole ? charge + w->tuning->alone_bytes : w->tuning->next_bytes;
-	if (kind == RS_WINDOW_LOOSE) {
+	peer = &w->peer[w->qp[qp].peer];
+	charge = charge_of(w, peer, p->frame_bytes, alone);
+	if (kind == RS_WINDOW_LOOSE)
 		rs_loose_sent(w, peer, charge, now);
-	} else {
-		q->bytes += p->frame_bytes;
-		q->charged += charge;
-		peer->charged += charge;
-		w->charged += charge;
-		if (!peer->closed && full(peer, rs_window_bytes(w, peer)))
-			close_window(w, peer, now);
-	}
-	rs_loose_close(w, peer);
-	if (peer->closed || peer->loose.closed)
-		rs_window_mark(w, (int32_t)qp); /* who came to a closed window */
+	else
+		sent(w, qp, p->frame_bytes, charge, now);
+	note_closed(w, qp);
+}
+
+uint32_t rs_window_before_more(const struct rs_window *w, uint32_t qp, const struct rs_packet *p,
+			       uint32_t n, uint32_t *ask)
+{
+	const struct rs_window_peer *peer;
+	uint64_t window, charge, loose, may;
+
+	rs_assert(qp < w->max_qps && rs_window_kind(p) == RS_WINDOW_ACKED);
+	if (w->qp[qp].peer == NONE)
+		return 0;
+	peer = &w->peer[w->qp[qp].peer];
+	window = rs_window_bytes(w, peer);
+	charge = charge_of(w, peer, p->frame_bytes, false);
+	loose = peer->loose.sent - peer->loose.gone;
+	/* full() is when this much is charged */
+	may = loose && loose + window / 2 < window ? loose + window / 2 : window;
+	if (peer->closed)
+		return 0;
+	/* where it is full already, the next one closes it */
+	may = may > peer->charged ? (may - peer->charged + charge - 1) / charge : 1;
+	n = may < n ? (uint32_t)may : n;
+	*ask = 0;
+	while (*ask < n && !nears_half(w, peer, *ask * charge, p->frame_bytes))
+		++*ask;
+	return n;
+}
+
+void rs_window_sent_more(struct rs_window *w, uint32_t qp, const struct rs_packet *p, uint32_t n,
+			 rs_time now)
+{
+	uint64_t charge;
+
+	rs_assert(qp < w->max_qps && w->qp[qp].peer != NONE);
+	charge = charge_of(w, &w->peer[w->qp[qp].peer], p->frame_bytes, false);
+	sent(w, qp, n * (uint64_t)p->frame_bytes, n * charge, now);
+	note_closed(w, qp);
 }
 
 void rs_window_counted(struct rs_window *w, uint32_t qp, uint64_t unacked)

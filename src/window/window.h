@@ -112,6 +112,14 @@ bool rs_window_before(struct rs_window *w, uint32_t qp, const struct rs_window_t
 /* And went: alone in its send, or behind another. */
 void rs_window_sent(struct rs_window *w, uint32_t qp, const struct rs_packet *p, bool alone,
 		    rs_time now);
+/*
+ * n more like p, which are acknowledged, are about to go behind it in its send: so many may before
+ * the window closes. *ask: from this one on, an ACK should be asked for. And they went.
+ */
+uint32_t rs_window_before_more(const struct rs_window *w, uint32_t qp, const struct rs_packet *p,
+			       uint32_t n, uint32_t *ask);
+void rs_window_sent_more(struct rs_window *w, uint32_t qp, const struct rs_packet *p, uint32_t n,
+			 rs_time now);
 /* A response came for a queue pair. unacked: bytes of frames that it has on its way yet; lost: the
  * response says that something was lost. */
 void rs_window_acked(struct rs_window *w, uint32_t qp, uint64_t unacked, bool lost);

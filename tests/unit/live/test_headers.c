@@ -3,6 +3,7 @@
  * §9.9.3. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +15,13 @@
 #include <cmocka.h>
 #include "live/state.h"
 #include "base/bytes.h"
+#include "wire/filler.h"
 
-enum { PD = 3, BYTES = 256, PSN = 0x654321, OUR_QPN = 77, LOOKS = 2000, SYNDROME_AT = 12 };
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+enum { PD = 3, BYTES = 16 << 10, PSN = 0x654321, OUR_QPN = 77, LOOKS = 2000, SYNDROME_AT = 12 };
 enum { HEADERS = RS_ETH_BYTES + RS_IPV4_BYTES + RS_UDP_BYTES };
 
 static const uint8_t loopback[16] = {[10] = 0xff, [11] = 0xff, 127, 0, 0, 1};
@@ -232,6 +238,141 @@ static void test_ack_leaves_the_device_before_the_nak_of_a_later_request(void **
 	}
 }
 
+/* ---- Blocks: a WRITE's packets in one datagram of the kernel's ---- */
+
+enum { MTU = 1024, BLOCK = 12, BAD = 5, WHOLE = HEADERS + RS_BTH_BYTES + RS_RETH_BYTES + MTU + 32 };
+
+enum spoil {
+	NOTHING,
+	PAYLOAD,       /* and its ICRC not */
+	FILLER,        /* so it is none */
+	GAP,           /* in the PSNs */
+	OTHER_PKEY,    /* another partition's */
+	OTHER_OPCODE,  /* of a SEND */
+	OTHER_ID,      /* IPv4 identification: as of a NIC that counts its datagrams */
+	RESERVED_BITS, /* which a receiver does not look at: IBTA 9.2 */
+	SPOILS,
+};
+
+/* The k-th packet of a WRITE of BLOCK + 1, as it stands behind UDP's header; its bytes. */
+static size_t write_packet(struct end *e, unsigned k, enum spoil spoil, bool filled, uint8_t *out)
+{
+	static uint8_t payload[MTU];
+	struct rs_packet p = {.opcode = !k           ? RS_OP_WRITE_FIRST
+					: k == BLOCK ? RS_OP_WRITE_LAST
+						     : RS_OP_WRITE_MIDDLE,
+			      .pkey = spoil == OTHER_PKEY ? 0x9234 : 0xffff,
+			      .dest_qp = rs_qp_num(e->qp),
+			      .psn = rs_psn_add(PSN, k + (spoil == GAP)),
+			      .bth_flags = RS_BTH_MIGREQ | (k == BLOCK ? RS_BTH_ACKREQ : 0),
+			      .sport = RS_UDP_PORT,
+			      .va = (uintptr_t)e->memory,
+			      .rkey = e->key,
+			      .dma_bytes = (BLOCK + 1) * MTU,
+			      .payload = payload,
+			      .payload_bytes = MTU};
+	uint8_t frame[WHOLE];
+	struct rs_frame f;
+	long n;
+
+	memset(payload, (int)k + 1, MTU);
+	if (spoil == OTHER_OPCODE)
+		p.opcode = RS_OP_SEND_MIDDLE;
+	rs_frame_of_endpoints(&f, 0, 1, false);
+	memcpy(f.sip, peer, 16);
+	memcpy(f.dip, loopback, 16);
+	f.ip_frag = 0x4000;
+	f.ip_id = (uint16_t)(k ? k - !filled : 0) + (spoil == OTHER_ID ? 40 : 0);
+	n = rs_frame_encode(&f, &p, frame, sizeof(frame));
+	assert_true(n > HEADERS);
+	if (spoil == RESERVED_BITS)
+		frame[HEADERS + 8] |= 1;
+	if (spoil == RESERVED_BITS)
+		rs_put32_le(frame + n - RS_ICRC_BYTES,
+			    rs_icrc(frame + RS_ETH_BYTES, (size_t)n - RS_ETH_BYTES - RS_ICRC_BYTES,
+				    false));
+	n -= HEADERS;
+	memcpy(out, frame + HEADERS, (size_t)n);
+	if (filled && k) {
+		out[4] |= RS_BTH4_FILLED;
+		rs_filler_put(out + n, RS_RETH_BYTES);
+		n += RS_RETH_BYTES;
+		out[n - 2] ^= spoil == FILLER;
+	}
+	out[RS_BTH_BYTES + 77] ^= spoil == PAYLOAD;
+	return (size_t)n;
+}
+
+static void send_block(struct end *e, unsigned from, unsigned to, enum spoil spoil, bool filled)
+{
+	static uint8_t bytes[(BLOCK + 1) * WHOLE];
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(RS_UDP_PORT)};
+	int segment = 0;
+	size_t n = 0;
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (unsigned k = from; k <= to; k++) {
+		size_t was = n;
+
+		n += write_packet(e, k, k == BAD ? spoil : NOTHING, filled, bytes + n);
+		segment = segment ? segment : (int)(n - was);
+	}
+	assert_int_equal(setsockopt(e->socket, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment)), 0);
+	assert_int_equal(sendto(e->socket, bytes, n, 0, (struct sockaddr *)&at, sizeof(at)), n);
+}
+
+/* The packets that were executed. */
+static uint32_t take_blocks(struct end *e, enum spoil spoil, bool filled)
+{
+	uint64_t before;
+
+	rs_live_lock(e->l);
+	before = rs_live_get_counters(e->l)->rx_datagrams;
+	memset(e->memory, 0, BYTES);
+	rs_live_unlock(e->l);
+	if (!filled) {
+		send_block(e, 0, 0, spoil, false);
+		answer(e, before);
+		before++;
+	}
+	send_block(e, filled ? 0 : 1, BLOCK, spoil, filled);
+	answer(e, before);
+	for (unsigned k = 0; k <= BLOCK; k++)
+		if (e->memory[k * MTU] != k + 1)
+			return k;
+	return BLOCK + 1;
+}
+
+static void check_memory(const struct end *e, uint32_t packets)
+{
+	for (uint32_t k = 0; k < BYTES; k++)
+		assert_int_equal(e->memory[k], k < packets * MTU ? k / MTU + 1 : 0);
+}
+
+/* What is wrong with one packet of a block stops the WRITE there, and what only looks odd does not;
+ * nothing behind it is written. A SEND's packet is not filled: its ICRC is not where it should be.
+ */
+static void test_block_is_taken_up_to_the_packet_that_is_wrong(void **state)
+{
+	struct end *e = *state;
+
+	for (unsigned i = 0; i < 2 * SPOILS; i++) {
+		enum spoil spoil = i / 2;
+		bool filled = i % 2, stops = spoil != NOTHING && spoil < OTHER_ID;
+		uint32_t want = BLOCK + 1;
+
+		if (spoil == FILLER && !filled)
+			continue;
+		if (stops)
+			want = BAD;
+		make_qp(e);
+		assert_int_equal(take_blocks(e, spoil, filled), want);
+		check_memory(e, want);
+		assert_int_equal(rs_qp_get_state(e->qp),
+				 spoil == OTHER_OPCODE && !filled ? RS_QPS_ERR : RS_QPS_RTS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +381,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reserved_opcode_earns_a_nak, start, end),
 		cmocka_unit_test_setup_teardown(
 			test_ack_leaves_the_device_before_the_nak_of_a_later_request, start, end),
+		cmocka_unit_test_setup_teardown(test_block_is_taken_up_to_the_packet_that_is_wrong,
+						start, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
