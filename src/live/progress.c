@@ -584,13 +584,15 @@ static int64_t nap_ns(struct rs_live *l, int64_t since)
 static bool nap(struct rs_live *l, int64_t since)
 {
 	struct pollfd woken = {.fd = l->wake, .events = POLLIN};
-	struct timespec look = {0, nap_ns(l, since)};
+	int64_t ns = nap_ns(l, since), end = rs_clock_ns() + ns;
+	struct timespec look = {0, ns};
 	uint64_t kicks;
 
 	atomic_store(&l->naps, true);
 	if (ppoll(&woken, 1, &look, NULL) < 0 && errno != EINTR)
 		nanosleep(&look, NULL); /* see wait_events() */
 	atomic_store(&l->naps, false);
+	mind_starving(l, end);
 	return read(l->wake, &kicks, sizeof(kicks)) < 0 && application_polls(l);
 }
 
