@@ -60,7 +60,9 @@ struct carry {
 	uint64_t low, high;
 };
 
-static struct carry over_1024, over_256, over_128;
+static struct carry over_1024, over_256, over_128, over_64; /* of the last, one half */
+/* The polynomial with its highest term, and x^64 divided by it; reflected. */
+static const struct carry barrett = {UINT64_C(0x1db710641), UINT64_C(0x1f7011641)};
 
 static uint64_t power_of_x(unsigned n)
 {
@@ -83,7 +85,7 @@ static bool multiplies_wide(void)
 	       !__builtin_cpu_supports("avx512f") && !rs_machine_emulated();
 }
 
-#define WIDE __attribute__((target("avx2,pclmul,vpclmulqdq")))
+#define WIDE __attribute__((target("avx2,sse4.1,pclmul,vpclmulqdq")))
 
 WIDE static inline __m256i load(const uint8_t *b)
 {
@@ -103,6 +105,35 @@ WIDE static inline __m256i fold(__m256i a, __m256i k, __m256i b)
 				b);
 }
 
+WIDE static inline __m128i halves(const struct carry *k)
+{
+	return _mm_loadu_si128((const __m128i *)(const void *)k);
+}
+
+WIDE static inline __m128i fold_half(__m128i a, __m128i b)
+{
+	__m128i k = halves(&over_128);
+
+	return _mm_xor_si128(
+		_mm_xor_si128(_mm_clmulepi64_si128(a, k, 0x00), _mm_clmulepi64_si128(a, k, 0x11)),
+		b);
+}
+
+/* The CRC of what was folded into 128 bits: to 96 bits, to 64, and Barrett's reduction (the same
+ * paper, for reflected bits). */
+WIDE static inline uint32_t reduce(__m128i a)
+{
+	const __m128i words = _mm_set_epi32(0, -1, 0, -1);
+	__m128i q, k = halves(&barrett);
+
+	a = _mm_xor_si128(_mm_srli_si128(a, 8), _mm_clmulepi64_si128(a, halves(&over_128), 0x10));
+	a = _mm_xor_si128(_mm_srli_si128(a, 4),
+			  _mm_clmulepi64_si128(_mm_and_si128(a, words), halves(&over_64), 0x00));
+	q = _mm_clmulepi64_si128(_mm_and_si128(a, words), k, 0x10);
+	q = _mm_clmulepi64_si128(_mm_and_si128(q, words), k, 0x00);
+	return ~(uint32_t)_mm_extract_epi32(_mm_xor_si128(a, q), 1);
+}
+
 WIDE static inline __m256i take(const uint8_t *b, uint8_t *to, size_t at)
 {
 	__m256i v = load(b + at);
@@ -113,9 +144,9 @@ WIDE static inline __m256i take(const uint8_t *b, uint8_t *to, size_t at)
 }
 
 /*
- * Four blocks of 256 bits side by side, as one multiplication waits for the last. The last 128 bits
- * and what lies behind them are ISA-L's. What was loaded is stored at `to` as well, unless that is
- * NULL: beside the multiplications that takes next to no time.
+ * Four blocks of 256 bits side by side, as one multiplication waits for the last. What lies behind
+ * them is ISA-L's. What was loaded is stored at `to` as well, unless that is NULL: beside the
+ * multiplications that takes next to no time.
  */
 WIDE static inline __attribute__((always_inline)) uint32_t wide(uint32_t crc, uint8_t *to,
 								const uint8_t *b, size_t n)
@@ -124,9 +155,8 @@ WIDE static inline __attribute__((always_inline)) uint32_t wide(uint32_t crc, ui
 	__m256i a0 = _mm256_xor_si256(take(b, to, 0), before);
 	__m256i a1 = take(b, to, 32), a2 = take(b, to, 64), a3 = take(b, to, 96);
 	__m256i k = both_lanes(&over_1024);
-	uint8_t rest[16 + 32];
-	__m128i low, high, k128;
 	size_t at = 128;
+	__m128i low;
 
 	for (; n - at >= 128; at += 128) {
 		a0 = fold(a0, k, take(b, to, at));
@@ -139,17 +169,12 @@ WIDE static inline __attribute__((always_inline)) uint32_t wide(uint32_t crc, ui
 	for (; n - at >= 32; at += 32)
 		a0 = fold(a0, k, take(b, to, at));
 	low = _mm256_castsi256_si128(a0);
-	high = _mm256_extracti128_si256(a0, 1);
-	k128 = _mm_loadu_si128((const __m128i *)(const void *)&over_128);
-	low = _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(low, k128, 0x00),
-					  _mm_clmulepi64_si128(low, k128, 0x11)),
-			    high);
-	_mm_storeu_si128((__m128i *)(void *)rest, low);
-	memcpy(rest + 16, b + at, n - at);
+	crc = reduce(fold_half(low, _mm256_extracti128_si256(a0, 1)));
+	if (at == n)
+		return crc;
 	if (to)
-		memcpy(to + at, rest + 16, n - at);
-	/* the register is 0 before them */
-	return crc32_gzip_refl(UINT32_MAX, rest, 16 + n - at);
+		memcpy(to + at, b + at, n - at);
+	return crc32_gzip_refl(crc, to ? to + at : b + at, n - at);
 }
 
 WIDE uint32_t rs_crc32_wide(uint32_t crc, const uint8_t *b, size_t n)
@@ -167,6 +192,7 @@ static void choose_width(void)
 	over_1024 = carry_over(1024);
 	over_256 = carry_over(256);
 	over_128 = carry_over(128);
+	over_64 = (struct carry){power_of_x(64), 0};
 	if (multiplies_wide())
 		rs_crc_wide_from = RS_CRC_WIDE_LEAST;
 }
