@@ -168,6 +168,21 @@ static const struct rs_message rows[] = {
 			"VERBS RDMA disabled because", "Couldn't allocate context"),
 	},
 	{
+		.key = "ofi-tcp",
+		.check = "N14",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.meant = true,
+		.title = "libfabric's provider for NCCL is one of TCP, not of RDMA",
+		.why = "aws-ofi-nccl takes what libfabric offers: without EFA's (or another NIC's) "
+		       "provider that is TCP, at a tenth of the rate",
+		.need = "fi_info -p efa; ls /dev/infiniband, inside the container",
+		.need_why = "whether libfabric has the provider, and the job the device",
+		.pattern = P("NET/OFI Selected provider is tcp",
+			     "NET/OFI Selected provider is sockets",
+			     "NET/OFI Selected provider is udp"),
+	},
+	{
 		/* librdmacm has no device file, no provider's library, or no right to either */
 		.key = "event-channel",
 		.check = "N15",

@@ -44,7 +44,9 @@ static const struct rs_message rows[] = {
 		       "module that does not carry the rate, or dirt",
 		.need = "mlxlink of both ends with -m -c",
 		.need_why = "which lanes, and the module",
-		.pattern = P("Unexpected actual link speed", "Unexpected actual link width"),
+		.pattern =
+			P("Unexpected actual link speed", "Unexpected actual link width",
+			  "Linkwidth (*not at maximum width", "Linkspeed (*not at maximum speed"),
 	},
 	{
 		.key = "ib-rising",

@@ -5,6 +5,8 @@ static const struct rs_message rows[] = {
 	/* ---- Good signs ---- */
 	{.key = "gdr-enabled", .pattern = P("GPU Direct RDMA Enabled for", "/GDRDMA", "/GDR/")},
 	{.key = "network-rdma",
+	 .but = "provider is tcp|Provider is tcp|provider is sockets|Provider is sockets|provider "
+		"is udp|Provider is udp",
 	 .pattern = P("Using network IB", "Using network AWS Libfabric", "Using network Libfabric",
 		      "Using network gIB", "Using network FasTrak", "NET/OFI Selected Provider is",
 		      "NET/OFI Selected provider is", "NET/IB : Using [0]",

@@ -610,7 +610,19 @@ static const struct rs_message rows[] = {
 		.pattern = P("dadfailed"),
 	},
 	{
+		.key = "ping-df-lost",
+		.check = "R03",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "packets of that size that may not be cut (ping -M do) get no answer",
+		.why = "a hop on the way, or the other end, has a smaller MTU and drops them; or "
+		       "the host does not answer at all",
+		.need = "tracepath -n PEER; ping -M do -s 1472 PEER",
+		.need_why = "which size passes, and which hop is the smaller",
+	},
+	{
 		.key = "host-silent",
+		.against = "message ping-df-lost",
 		.check = "N17",
 		.severity = MAJ,
 		.confidence = RS_HIGH,

@@ -231,7 +231,7 @@ static const struct rs_message rows[] = {
 		.check = "S15",
 		.severity = MAJ,
 		.confidence = RS_HIGH,
-		.title = "the RoCE mode in force is not the one that was applied",
+		.title = "a setting in force is not the one that was applied",
 		.why = "the platform refused it, or the switch waits for a restart of its "
 		       "dataplane",
 		.need = "journalctl -u switchd; nv config history",

@@ -240,7 +240,9 @@ static void row_pairs(struct rs_grid *g, char *const *value)
 	const char *fec = in_role(g, value, RS_GRID_FEC), *speed = in_role(g, value, RS_GRID_SPEED);
 	double mbps = 0;
 
-	if (a && b && one_of(a, switched) && one_of(b, switched) && strcasecmp(a, b) &&
+	/* what a port negotiates is as the other end has it */
+	if (a && b && !one_of(value[0], "auto negotiate|autoneg|state|status|oper|admin") &&
+	    one_of(a, switched) && one_of(b, switched) && strcasecmp(a, b) &&
 	    !(one_of(a, " on | enable") && one_of(b, " on | enable")) &&
 	    !(one_of(a, " off | disable") && one_of(b, " off | disable")))
 		rs_grid_tell(g, "nv-not-applied");

@@ -130,8 +130,8 @@ static void log_line(struct rs_audit *a, const struct rs_input *in, const struct
 		number_after(a, in, l, "nranks ", "ranks");
 		rank_here(a, in, l);
 	}
+	number_after(a, in, l, " nNodes ", "nodes");
 	if (strstr(l->text, " nRanks ")) {
-		number_after(a, in, l, "nNodes ", "nodes");
 		number_after(a, in, l, "localRanks ", "local_ranks");
 		number_after(a, in, l, "nRanks ", "ranks");
 	}

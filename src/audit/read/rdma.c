@@ -200,6 +200,7 @@ static int read_devinfo(struct rs_audit *a, const struct rs_input *in)
 	char subject[160] = "nic/unnamed", dev[64];
 	const char *named = in->command ? strstr(in->command, " -d ") : NULL;
 	struct rs_line l = {0};
+	double lanes = 0;
 
 	if (named && sscanf(named, " -d %63[A-Za-z0-9_]", dev) == 1)
 		snprintf(subject, sizeof(subject), "nic/%s", dev);
@@ -220,6 +221,13 @@ static int read_devinfo(struct rs_audit *a, const struct rs_input *in)
 			if (!strcmp(key, known[i].key))
 				rs_input_add(a, in, l.number, NULL, subject, known[i].fact, "%s",
 					     value);
+		/* lanes and Gb/s of each (IBTA vol. 1 14.2.5.6) */
+		if (!strcmp(key, "active_width"))
+			lanes = atof(value);
+		if (!strcmp(key, "active_speed") && lanes > 0 && strstr(value, "bps") &&
+		    atof(value) > 0)
+			rs_input_add(a, in, l.number, NULL, subject, "rate_gbps", "%.0f",
+				     lanes * atof(value));
 	}
 	return a->err;
 }

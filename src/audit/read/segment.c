@@ -480,6 +480,35 @@ static bool run_again(const struct rs_stream *s, const struct segment *g)
 
 static void give_segment(struct rs_stream *s, const struct segment *g);
 
+/* Commands that print one line each, and behind them one that prints the rest. */
+static bool give_leading(struct rs_stream *s, const struct segment *g, unsigned count)
+{
+	char command[RS_COMMAND_BYTES];
+	uint32_t i = g->first, end = g->first + g->n;
+	struct segment part = {.fenced = g->fenced};
+
+	for (unsigned k = 0; k + 1 < count; k++) {
+		rs_several_get(s->t->command[g->command - 1], k, command, sizeof(command));
+		if (!rs_several_one_line(command))
+			return false;
+	}
+	for (unsigned k = 0; k + 1 < count; k++, i++) {
+		while (i < end && s->kind[i] == RS_PIECE_BLANK)
+			i++;
+		rs_several_get(s->t->command[g->command - 1], k, command, sizeof(command));
+		part.first = i;
+		part.n = 1;
+		part.command = rs_text_command(s->t, command);
+		give_segment(s, &part);
+	}
+	rs_several_get(s->t->command[g->command - 1], count - 1, command, sizeof(command));
+	part.first = i;
+	part.n = end - i;
+	part.command = rs_text_command(s->t, command);
+	give_segment(s, &part);
+	return true;
+}
+
 /* Of several commands in one that printed as many lines, each line is its own command's. */
 static bool give_several(struct rs_stream *s, const struct segment *g)
 {
@@ -492,8 +521,10 @@ static bool give_several(struct rs_stream *s, const struct segment *g)
 			return false;
 		lines += s->kind[i] == RS_PIECE_TEXT;
 	}
-	if (count < 2 || lines != count)
+	if (count < 2)
 		return false;
+	if (lines != count)
+		return lines > count && give_leading(s, g, count);
 	for (uint32_t i = g->first; i < g->first + g->n; i++) {
 		struct segment line = {.first = i, .n = 1, .fenced = g->fenced};
 

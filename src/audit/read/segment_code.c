@@ -263,6 +263,7 @@ static bool is_commit(struct rs_stream *s)
 		rs_stream_line(s, i, &s->line);
 		if (*s->line.text == '[' || rs_record_of(s->line.text, strlen(s->line.text)))
 			return false;
+		signed_off |= strstr(s->line.text, "reviewable.io/reviews/") != NULL;
 		for (unsigned k = 0; k < sizeof(trailers) / sizeof(*trailers); k++)
 			signed_off |= !strncmp(s->line.text, trailers[k], strlen(trailers[k]));
 	}

@@ -96,3 +96,18 @@ void rs_several_get(const char *command, unsigned number, char *out, size_t size
 	else
 		snprintf(out, size, "%.*s", (int)n, p);
 }
+
+bool rs_several_one_line(const char *command)
+{
+	static const char *const begins[] = {
+		"ulimit -",   "uname -",  "hostname",         "nproc",
+		"sysctl -n ", "getconf ", "cat /sys/module/", "cat /proc/sys/"};
+	const char *p = strstr(command, "ulimit -"); /* behind a launcher */
+
+	if (p && strlen(p) <= strlen("ulimit -l'"))
+		return true;
+	for (unsigned i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(command, begins[i], strlen(begins[i])) && !strpbrk(command, "*|"))
+			return strcmp(command, "ulimit -a") != 0;
+	return false;
+}

@@ -853,6 +853,12 @@ const struct rs_shown rs_shown_blocks[] = {
 	 ROWS(TELL("#[ ] ==( * Init/", "port-init"),
 	      TELL("^0x% # #[ ] ==( *Down/", "rdma-port-down"),
 	      TELL("^\"% %\" # #[ ] ==( *Down/", "rdma-port-down"))},
+	{"ping-df",
+	 NULL,
+	 NULL,
+	 "ping * -M do|ping -M do",
+	 {NULL},
+	 ROWS(TELL("100% packet loss", "ping-df-lost"))},
 	/* Onyx: what a port's firmware says of its link, as mlxlink does of a NIC's */
 	{"onyx-diagnostics",
 	 "port/",

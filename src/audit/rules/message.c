@@ -465,7 +465,9 @@ static void passes(struct rs_audit *a, const struct rs_rule *r, const char *sign
 		const struct rs_fact *g = other ? rs_message_fact(a, host, other) : f;
 		struct rs_finding *found;
 
-		if (!f || !g)
+		/* libfabric is there, and took TCP */
+		if (!f || !g ||
+		    (!strcmp(r->id, "N15") && rs_message_fact(a, host, "message ofi-tcp")))
 			continue;
 		found = rs_finding_new(a, r, RS_PASS, r->severity, "%s", title);
 		rs_finding_subject(a, found, host, NULL);
@@ -649,9 +651,47 @@ static void n17_tls(struct rs_audit *a, const struct rs_rule *r)
 		       "hccn_tool -i <npu> -tls -s enable %u", !odd);
 }
 
+/* Ranks of several nodes that are told to meet on the loopback. */
+static void n17_loopback(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	static const char *const names[] = {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
+					    "MASTER_ADDR"};
+	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "job", "nodes");
+	const struct rs_fact *of_log = rs_facts_get(a->facts, host, "nccl", "nodes");
+
+	nodes = of_log && of_log->numeric && of_log->number > 1 ? of_log : nodes;
+	if (!nodes || !nodes->numeric || nodes->number < 2)
+		return;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct rs_fact *v = rs_facts_get(a->facts, host, "env", names[i]);
+		struct rs_finding *f;
+
+		if (!v || (strcmp(v->value, "lo") && strcmp(v->value, "=lo") &&
+			   strncmp(v->value, "127.", 4) && strcmp(v->value, "localhost")))
+			continue;
+		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+				   "%s=%s, and the job is of %s nodes: no other host is reached "
+				   "there",
+				   names[i], v->value, nodes->value);
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, v);
+		rs_finding_fact(f, nodes);
+		rs_finding_why(a, f, "each rank gives the others an address of its own loopback");
+		if (i < 2)
+			rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+				       rs_audit_text(a, "%s=%s", names[i], v->value), "unset %s",
+				       names[i]);
+		else
+			rs_finding_need(a, f, "ip -br addr, on the first host of the job",
+					"which address the others reach");
+	}
+}
+
 static void n17(struct rs_audit *a, const struct rs_rule *r)
 {
 	n17_tls(a, r);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		n17_loopback(a, r, rs_facts_host(a->facts, i));
 	passes(a, r, "message connected", NULL, "the ranks found each other");
 }
 
