@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "audit/facts/hop.h"
+#include "audit/facts/nccl.h"
 #include "audit/facts/qos.h"
 
 enum { HOST_PORTS = 64 };
@@ -262,6 +263,27 @@ bool rs_hop_carries(const struct rs_hop_view *v, const struct rs_hop_site *s)
 
 /* ---- Hosts ---- */
 
+/* A host of which no interface is known, and yet what it sends: the kernel's traffic class, or the
+ * job's. */
+static unsigned bare_demands(const struct rs_audit *a, const char *host, struct rs_demand *out,
+			     unsigned n, unsigned most)
+{
+	const struct rs_fact *f = rs_nccl_env(a, host, "NCCL_IB_TC");
+	uint32_t at = 0;
+
+	if (!f || !f->numeric)
+		do
+			f = rs_facts_next(a->facts, &at, host, "nic/", "tclass");
+		while (f && !f->numeric);
+	for (unsigned k = 0; f && k < n; k++)
+		if (out[k].dscp == (int)(f->number >> 2))
+			return n;
+	if (!f || f->number < 4 || f->number > 255 || n == most)
+		return n;
+	out[n] = (struct rs_demand){.dscp = (int)(f->number >> 2), .host = host, .lossless = -1};
+	return n + 1;
+}
+
 unsigned rs_hop_demands(const struct rs_audit *a, struct rs_demand *out, unsigned most)
 {
 	unsigned n = 0;
@@ -274,6 +296,8 @@ unsigned rs_hop_demands(const struct rs_audit *a, struct rs_demand *out, unsigne
 		if (rs_facts_is_switch(a->facts, host))
 			continue;
 		ports = rs_qos_ports(a, host, port, HOST_PORTS);
+		if (!ports)
+			n = bare_demands(a, host, out, n, most);
 		for (unsigned p = 0; p < ports; p++)
 			for (int kind = 0; kind < RS_QP_KINDS && n < most; kind++) {
 				struct rs_class c;

@@ -38,7 +38,8 @@ static bool is_rank(struct rs_audit *a, const struct rs_input *in, const struct 
 	    sscanf(l->text, "# Rank %d Pid %d on %63s device %d", &rank, &pid, host, &device) != 4)
 		return false;
 	snprintf(name, sizeof(name), "test_rank/%d", rank);
-	rs_input_add(a, in, l->number, NULL, "nccl", name, "%s %d %d", host, pid, device);
+	rs_input_add(a, in, l->number, NULL, "nccl", name, "%s %d %d%.80s", host, pid, device,
+		     strchr(l->text, ']') ? strchr(l->text, ']') + 1 : "");
 	return true;
 }
 
@@ -62,6 +63,7 @@ static bool is_figure(struct rs_audit *a, const struct rs_input *in, const struc
 		return false;
 	snprintf(name, sizeof(name), "test_busbw/%lld", size);
 	rs_input_add(a, in, l->number, NULL, "nccl", name, "%.2f", bus);
+	rs_input_add(a, in, l->number, NULL, "nccl", "test_op", "%s", op);
 	return true;
 }
 

@@ -286,6 +286,60 @@ static void m01_falls(struct rs_audit *a, const struct rs_rule *r, const char *h
 	}
 }
 
+/* nccl-tests over several hosts: hosts of such GPUs have a port of 100 Gb/s and more each. */
+static void m01_tests(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	enum { LONG = 64 << 20 };
+	static const char *const large[] = {"A100",  "H100",  "H200",  "H20",   "H800",
+					    "A800",  "B200",  "B300",  "GB200", "GB300",
+					    "MI250", "MI300", "MI325", "MI350", "MI355"};
+	static const double least = 2.5; /* GB/s */
+	const struct rs_fact *f, *row = NULL, *first = NULL, *other = NULL, *gpu = NULL;
+	const char *op = rs_facts_value(a->facts, host, "nccl", "test_op");
+	double best = 0;
+	struct rs_finding *x;
+	uint32_t at = 0;
+
+	/* an all-to-all over many hosts is as slow as that by right */
+	if (!op || strcmp(op, "sum"))
+		return;
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "test_rank/"))) {
+		size_t n = strcspn(f->value, " ");
+
+		for (unsigned i = 0; i < sizeof(large) / sizeof(*large); i++)
+			gpu = strstr(f->value, large[i]) ? f : gpu;
+		if (first &&
+		    (strcspn(first->value, " ") != n || strncmp(first->value, f->value, n)))
+			other = f;
+		first = first ? first : f;
+	}
+	at = 0;
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "test_busbw/")))
+		if (atoll(f->name + strlen("test_busbw/")) >= LONG &&
+		    strtod(f->value, NULL) > best) {
+			best = strtod(f->value, NULL);
+			row = f;
+		}
+	if (!other || !gpu || !row || best >= least)
+		return;
+	x = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			   "nccl-tests over several hosts reached %.2f GB/s: less than a port of "
+			   "25 Gb/s carries",
+			   best);
+	rs_finding_subject(a, x, host, NULL);
+	rs_finding_fact(x, row);
+	rs_finding_fact(x, first);
+	rs_finding_fact(x, other);
+	rs_finding_why(a, x,
+		       "sockets in place of RDMA, a management port, or packets that are lost and "
+		       "sent again");
+	rs_finding_need(a, x, "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET",
+			"which network and devices it took");
+	rs_finding_unpriced(a, x, "it is a measurement");
+	if (x)
+		x->confidence = RS_MEDIUM;
+}
+
 static void m01(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
@@ -295,6 +349,7 @@ static void m01(struct rs_audit *a, const struct rs_rule *r)
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/")))
 			m01_nic(a, r, host, nic);
 		m01_falls(a, r, host);
+		m01_tests(a, r, host);
 		m01_bench_rate(a, r, host);
 		m01_bench_time(a, r, host);
 	}
