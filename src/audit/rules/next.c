@@ -1,4 +1,5 @@
 /* What a finding needs, in words, as one command that can be pasted as it stands. */
+#include "audit/facts/word_list.h"
 #include "audit/rules/next.h"
 #include <stdio.h>
 #include <string.h>
@@ -66,11 +67,28 @@ static const char *another(const char *p, size_t n)
 	return strncmp(p, "or ", 3) ? p : p + 3;
 }
 
+/* A word that only who asks can fill in: "ping PEER". */
+static bool has_blank(const char *text)
+{
+	static const char *const words[] = {"PEER", "LOCAL_NETDEV", "LOCAL", "PORT", "BDF", "NODE",
+					    "POD",  "ADDRESS",      "HOST",  "FILE", NULL};
+
+	for (const char *p = text; *p; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+
+		if (rs_word_in(words, p, n))
+			return true;
+		p += n;
+	}
+	return false;
+}
+
 /* The device that the finding is of, in place of "<dev>", "DEV" and the like; NULL: none is
  * named, or the command has other blanks to fill. */
 static const char *filled(struct rs_audit *a, const struct rs_finding *f, const char *p, size_t n)
 {
-	static const char *const blanks[] = {"<dev>", "<netdev>", "<interface>", "DEV"};
+	static const char *const blanks[] = {"<dev>",  "<netdev>",  "<interface>", "DEVICE",
+					     "NETDEV", "INTERFACE", "DEV"};
 	const char *text = rs_audit_text(a, "%.*s", (int)n, p);
 	const char *part = f->n_subjects ? f->subject[0].part : NULL;
 
@@ -84,7 +102,8 @@ static const char *filled(struct rs_audit *a, const struct rs_finding *f, const 
 		text = rs_audit_text(a, "%.*s%s%s", (int)(at - text), text, part,
 				     at + strlen(blanks[i]));
 	}
-	return text && !strpbrk(text, "<>*") && !strstr(text, "...") ? text : NULL;
+	return text && !strpbrk(text, "<>*") && !strstr(text, "...") && !has_blank(text) ? text
+											 : NULL;
 }
 
 /* A file: to be read, or, where a job names it, to be looked for. */
@@ -97,10 +116,20 @@ static const char *of_file(struct rs_audit *a, const char *p, size_t n)
 		(int)n, p);
 }
 
+/* Is all that was read of switches? */
+static bool switches_alone(const struct rs_audit *a)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		if (!rs_facts_is_switch(a->facts, rs_facts_host(a->facts, i)))
+			return false;
+	return rs_facts_hosts(a->facts) > 0;
+}
+
 const char *rs_next_command(struct rs_audit *a, const struct rs_finding *f, bool *whole)
 {
 	const char *need = f->need[0].file;
-	bool sw = f->n_subjects && rs_facts_is_switch(a->facts, f->subject[0].host);
+	bool sw = f->n_subjects ? rs_facts_is_switch(a->facts, f->subject[0].host)
+				: switches_alone(a);
 
 	*whole = true;
 	/* a line for a shell, with its pipes */
