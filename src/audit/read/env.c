@@ -34,6 +34,9 @@ static bool begins_name(const char *text, const char *p)
 		return true;
 	if (p[-1] == '{')
 		return p - 1 == text || p[-2] != '$';
+	/* helm's "--set env.NCCL_X=1" */
+	if (p[-1] == '.')
+		return p - text >= 4 && !strncmp(p - 4, "env.", 4);
 	/* "-eNCCL_X=1" */
 	if (p[-1] == 'e' && p - text >= 2 && p[-2] == '-')
 		return true;
@@ -52,7 +55,7 @@ static bool is_assignment(const char *p)
  * variable behind it ends a value. */
 static size_t bare_length(const char *p)
 {
-	size_t n = strcspn(p, " \t\"';)`\\");
+	size_t n = strcspn(p, " \t\"';)}`\\");
 
 	for (const char *c = p; (c = memchr(c, ',', (size_t)(p + n - c))); c++)
 		if (is_assignment(c + 1) || c + 1 == p + n)
@@ -104,6 +107,21 @@ static bool value_at(const char *p, char *out, size_t size)
 	return true;
 }
 
+/* "NCCL_X", "value": "1"; NCCL_X, value: 1: a manifest's pair on one line. Where the value begins,
+ * or NULL. */
+static const char *paired(const char *p)
+{
+	p += strspn(p, "\"'");
+	p += strspn(p, " \t");
+	if (*p++ != ',')
+		return NULL;
+	p += strspn(p, " \t\"'");
+	if (strncmp(p, "value", 5))
+		return NULL;
+	p += 5 + strspn(p + 5, "\"' \t");
+	return *p == ':' ? p + 1 + strspn(p + 1, " \t") : NULL;
+}
+
 /* What joins a name and its value: where the value begins, or NULL. text: the line. */
 static const char *joined(const char *text, const char *name, const char *p)
 {
@@ -112,6 +130,9 @@ static const char *joined(const char *text, const char *name, const char *p)
 
 	if (*p == '=')
 		return p + 1;
+	if ((q = paired(p)))
+		return q;
+	q = p;
 	/* os.environ["X"] = "1", {"X": "1"}, setdefault('X', '1'), X: 1 */
 	if (*q == '"' || *q == '\'')
 		q++;
