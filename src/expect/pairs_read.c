@@ -425,7 +425,73 @@ static void note_unit(struct reader *r, const char *line)
 }
 
 /* What kind of text it is, the first line with numbers tells. */
-enum form { UNKNOWN, TABLE, BARE, LIST };
+enum form { UNKNOWN, TABLE, BARE, LIST, RECORDS };
+
+static int column_of(const struct reader *r, const char *const *names, bool part)
+{
+	for (uint32_t i = 0; i < r->n_words; i++)
+		for (const char *const *n = names; *n; n++)
+			if (part ? strcasestr(r->word[i], *n) != NULL : !strcasecmp(r->word[i], *n))
+				return (int)i;
+	return -1;
+}
+
+/* "client,client_dev,server,server_dev,bw_gbps,...": more columns than two ends and a value. */
+static bool records_head(struct reader *r)
+{
+	static const char *const from[] = {"client", "src",   "source", "from", "sender",
+					   "host1",  "node1", "host_a", NULL};
+	static const char *const to[] = {"server",   "dst",   "dest",  "destination", "to",
+					 "receiver", "host2", "node2", "host_b",      NULL};
+	static const char *const from_nic[] = {"client_dev", "src_dev",       "client_nic",
+					       "src_nic",    "client_device", "source_dev",
+					       "nic1",       "dev1",          NULL};
+	static const char *const to_nic[] = {"server_dev", "dst_dev",       "server_nic",
+					     "dst_nic",    "server_device", "dest_dev",
+					     "nic2",       "dev2",          NULL};
+	static const char *const value[] = {"busbw",   "bw",      "gbps", "gb/s", "bandwidth",
+					    "goodput", "latency", "usec", NULL};
+
+	if (r->n_words < 4)
+		return false;
+	r->from = column_of(r, from, false);
+	r->to = column_of(r, to, false);
+	r->from_nic = column_of(r, from_nic, false);
+	r->to_nic = column_of(r, to_nic, false);
+	r->value = column_of(r, value, true);
+	return r->from >= 0 && r->to >= 0 && r->value >= 0;
+}
+
+static uint32_t record_end(struct reader *r, int host, int nic)
+{
+	char name[256];
+
+	if (nic < 0)
+		return pairs_name(r, r->word[host], strlen(r->word[host]));
+	snprintf(name, sizeof(name), "%s/%s", r->word[host], r->word[nic]);
+	return pairs_name(r, name, strlen(name));
+}
+
+static void record_row(struct reader *r)
+{
+	const int need[] = {r->from, r->to, r->from_nic, r->to_nic, r->value};
+	uint32_t from, to;
+	double v;
+
+	for (size_t i = 0; i < sizeof(need) / sizeof(*need); i++)
+		if (need[i] >= (int)r->n_words)
+			return;
+	if (missing(r->word[r->value]))
+		return;
+	if (!quantity(r, r->word[r->value], NULL, &v)) {
+		pairs_bad(r, "expected a number or '-' in column %d of the list, found '%.40s'",
+			  r->value + 1, r->word[r->value]);
+		return;
+	}
+	from = record_end(r, r->from, r->from_nic);
+	to = r->err ? 0 : record_end(r, r->to, r->to_nic);
+	pairs_add(r, from, to, v);
+}
 
 static enum form form_of(struct reader *r)
 {
@@ -514,14 +580,16 @@ static void text_line(struct reader *r, enum form *form, char *line)
 	if (*form == UNKNOWN) {
 		*form = counts_up(r, 0) ? UNKNOWN : form_of(r);
 		if (*form == UNKNOWN) {
-			*form = header(r) ? TABLE : UNKNOWN;
+			*form = records_head(r) ? RECORDS : header(r) ? TABLE : UNKNOWN;
 			return;
 		}
 	}
 	/* "from,to,gbps" heads a list: a table has numbers behind its first column */
 	if (*form == TABLE && !r->rows && !is_row(r) && list_line(r, name, &v))
 		*form = LIST;
-	if (*form == TABLE)
+	if (*form == RECORDS)
+		record_row(r);
+	else if (*form == TABLE)
 		table_row(r);
 	else if (*form == BARE)
 		bare_row(r);
@@ -646,12 +714,15 @@ static void json_matrix(struct reader *r, const struct rs_node *names, const str
 /* [{"src": "h1", "dst": "h2", "gbps": 389}] */
 static void json_record(struct reader *r, const struct rs_node *n)
 {
-	static const char *const from[] = {"src", "source", "from",  "client",
-					   "a",   "node1",  "host1", NULL};
-	static const char *const to[] = {"dst", "dest",  "destination", "to", "server",
-					 "b",   "node2", "host2",       NULL};
-	static const char *const value[] = {"busbw", "bw",  "bandwidth", "gbps",    "value", "GB/s",
-					    "Gb/s",  "avg", "us",        "latency", "lat",   NULL};
+	static const char *const from[] = {"src",   "source", "from",        "client", "a",
+					   "node1", "host1",  "client_host", "sender", NULL};
+	static const char *const to[] = {"dst",   "dest",  "destination", "to",       "server", "b",
+					 "node2", "host2", "server_host", "receiver", NULL};
+	static const char *const value[] = {
+		"busbw",     "bw",      "bandwidth",  "gbps",     "value",      "GB/s",
+		"Gb/s",      "avg",     "us",         "latency",  "lat",        "bw_avg",
+		"bw_gbps",   "avg_bw",  "bw_average", "gb_per_s", "throughput", "goodput",
+		"busbw_avg", "average", "mean",       NULL};
 	const struct rs_node *f = any_key(n, from), *t = any_key(n, to);
 	uint32_t a, b;
 	double v;

@@ -29,6 +29,8 @@ struct reader {
 	char separator;                    /* ',', ';', '\t', '|', or ' ' for any blanks */
 	uint32_t column[WORDS], n_columns; /* a table's names */
 	uint32_t rows;
+	/* of a list whose head names its columns: ends, their NICs (-1: none), the value */
+	int from, to, from_nic, to_nic, value;
 	bool commas;   /* of a list: between its names, where blanks stand before the value */
 	bool numbered; /* names end in ":0", ":1", ..., as mpiGraph's do: left out */
 };

@@ -279,7 +279,9 @@ def forms(ripstop):
                 "from,to,gbps\n" + "".join(f"{a},{b},{value(a, b)}\n" for a, b in pairs),
                 "".join(f"bandwidth {a} - {b} : {value(a, b)} Gbps\n" for a, b in pairs),
                 json.dumps({a: {b: value(a, b) for b in names if a != b} for a in names}),
-                json.dumps({"results": [{"client": a, "server": b, "busbw": value(a, b)} for a, b in pairs]})):
+                json.dumps({"results": [{"client": a, "server": b, "busbw": value(a, b)} for a, b in pairs]}),
+                json.dumps([{"client": a, "server": b, "bw_avg": value(a, b)} for a, b in pairs]),
+                "client,size,server,bw_gbps,iterations\n" + "".join(f"{a},65536,{b},{value(a, b)},5000\n" for a, b in pairs)):
             d = judge(ripstop, write("m", text))
             if [f["what"] for f in d["faults"]] != ["host h3"]:
                 fail(f"{text}: {d}")
@@ -298,6 +300,11 @@ def forms(ripstop):
                        for a in nics for b in nics if a[:2] != b[:2])
         if [f["what"] for f in judge(ripstop, write("m", text))["faults"]] != ["NIC h2/mlx5_1"]:
             fail("a NIC")
+        text = "client,client_dev,server,server_dev,bw_gbps\n" + "".join(
+            f"{a[:2]},{a[3:]},{b[:2]},{b[3:]},{40 if 'h2/mlx5_1' in (a, b) else 97 + len(a + b) % 3}\n"
+            for a in nics for b in nics if a[:2] != b[:2])
+        if [f["what"] for f in judge(ripstop, write("m", text))["faults"]] != ["NIC h2/mlx5_1"]:
+            fail("a list with columns of NICs")
         for text, status in (("nothing here\n", 2), ("a b c\nd 1 zwei\n", 2), ("h1 h2 90\n", 4), ("{\"a\": [", 2)):
             p = subprocess.run([ripstop, "expect", "--pairs", write("m", text)], capture_output=True, text=True, check=False)
             if p.returncode != status:
