@@ -84,8 +84,22 @@ static const struct rs_message rows[] = {
 	{
 		.key = "no-device-tree",
 		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.given = "env NCCL_IB_HCA",
+		.title = "no RDMA device is here, and the job's variables name one",
+		.why = "without /sys/class/infiniband the driver's RDMA half is not loaded, or the "
+		       "host has no such NIC; without /dev/infiniband a container did not get it",
+		.need = "ls /sys/class/infiniband /dev/infiniband; kubectl describe pod, or docker "
+			"inspect",
+		.need_why = "whether the host has it, and the container was given it",
+	},
+	{
+		.key = "no-device-tree",
+		.check = "N15",
 		.severity = MIN,
 		.confidence = RS_MEDIUM,
+		.against = "env NCCL_IB_HCA",
 		.title = "this host or container shows no RDMA device at all",
 		.why = "without /sys/class/infiniband the driver's RDMA half is not loaded, or the "
 		       "host has no such NIC; without /dev/infiniband a container did not get it",

@@ -630,7 +630,7 @@ const struct rs_shown rs_shown_blocks[] = {
 	 "ibstat",
 	 {"CA '%'", "CA: '%'", "Physical state: "},
 	 ROWS(ENTRY("^CA '@'"), TELL("^State: Down", "rdma-port-down"),
-	      TELL("^State: Initializing", "rdma-port-down"), TELL("^State: Active", "port-up"),
+	      TELL("^State: Initializing", "port-init"), TELL("^State: Active", "port-up"),
 	      TELL("^Physical state: LinkUp", "port-up"),
 	      TELL("^Physical state: Disabled", "rdma-port-down"),
 	      TELL("^Physical state: Polling", "rdma-port-down"))},
