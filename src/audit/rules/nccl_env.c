@@ -833,6 +833,15 @@ static void n08_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		if (!gdr && !known)
 			rs_finding_need(a, f, "nvidia-smi topo -m",
 					"how far the NICs are from the GPUs");
+	} else if (known && nearest > RS_PXB) {
+		f = rs_finding_new(
+			a, r, RS_UNKNOWN, RS_CRITICAL,
+			"the nearest NIC is at %s from its GPU: NCCL's default (PXB) goes "
+			"through host memory there",
+			rs_near_name[nearest]);
+		rs_finding_need(a, f, "NCCL's log (via NET/IB/0/GDRDMA, or without)",
+				"whether a job goes without GPUDirect RDMA, and whether "
+				"NCCL_NET_GDR_LEVEL is set for it");
 	} else {
 		return;
 	}
