@@ -403,6 +403,46 @@ static bool is_call(const char *low)
 	return n && p[n] == '(' && low[strlen(low) - 1] == ')';
 }
 
+/* "state healthy error 0", "error_count=0": what counts failures counted none. */
+static bool is_none(const char *text, const char *low)
+{
+	static const char *const words[] = {"error_count", "errors", "error", "failures", "failed"};
+	unsigned counted = 0;
+
+	if (rs_level_of(text))
+		return false;
+	for (const char *p = low; *p;) {
+		size_t n = 0;
+
+		for (unsigned i = 0; !n && i < sizeof(words) / sizeof(*words); i++)
+			if (!strncmp(p, words[i], strlen(words[i])))
+				n = strlen(words[i]);
+		if (!n) {
+			if (!strncmp(p, "fail", 4))
+				return false;
+			p++;
+			continue;
+		}
+		p += n;
+		n = strspn(p, " =:");
+		if (!n || p[n] != '0' || (p[n + 1] && !strchr(" ,;\"", p[n + 1])))
+			return false;
+		counted++;
+		p += n;
+	}
+	return counted > 0;
+}
+
+/* What a library does without, and goes on; what would come if something were so. */
+static bool is_done_without(const char *low)
+{
+	return rs_word_list_has(low,
+				"~ can cause a hang if |~ can potentially cause a hang|~custom "
+				"allreduce is disabled because|~communicator is not available|~ "
+				"not supported; falling back to nccl",
+				false);
+}
+
 /* ---- Rules of monitors ---- */
 
 static bool is_rule(const char *text)
@@ -473,7 +513,7 @@ bool rs_told(struct rs_told *t, const char *text)
 	if (is_test(text) || is_mended(text) || is_manual(text, low) || is_policy(low) ||
 	    is_explained(low) || is_compilers(low) || is_usage(low) || is_call(low) ||
 	    is_action(low) || is_format(text) || is_about(text, low) || is_in_use(low) ||
-	    is_supposed(text) || is_listed(text, low))
+	    is_supposed(text) || is_listed(text, low) || is_none(text, low) || is_done_without(low))
 		return true;
 	return t->changes && item(text) && !rs_level_of(text);
 }
