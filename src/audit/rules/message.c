@@ -465,9 +465,7 @@ static void passes(struct rs_audit *a, const struct rs_rule *r, const char *sign
 		const struct rs_fact *g = other ? rs_message_fact(a, host, other) : f;
 		struct rs_finding *found;
 
-		/* libfabric is there, and took TCP */
-		if (!f || !g ||
-		    (!strcmp(r->id, "N15") && rs_message_fact(a, host, "message ofi-tcp")))
+		if (!f || !g)
 			continue;
 		found = rs_finding_new(a, r, RS_PASS, r->severity, "%s", title);
 		rs_finding_subject(a, found, host, NULL);
@@ -593,6 +591,9 @@ static void n15(struct rs_audit *a, const struct rs_rule *r)
 		const struct rs_fact *n = rs_facts_get(a->facts, host, "host", "rdma_devices");
 		struct rs_finding *f;
 
+		/* libfabric is there, and took TCP */
+		if (rs_message_fact(a, host, "message ofi-tcp"))
+			rs_messages_overrule(a, r->id, host);
 		n15_lists(a, r, host);
 		n15_nodes(a, r, host);
 		n15_plugin(a, r, host);
@@ -651,16 +652,27 @@ static void n17_tls(struct rs_audit *a, const struct rs_rule *r)
 		       "hccn_tool -i <npu> -tls -s enable %u", !odd);
 }
 
+const struct rs_fact *rs_message_nodes(const struct rs_audit *a, const char *host)
+{
+	static const char *const said[] = {"nccl", "job"};
+
+	for (unsigned i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		const struct rs_fact *f = rs_facts_get(a->facts, host, said[i], "nodes");
+
+		if (f && f->numeric && f->number > 1)
+			return f;
+	}
+	return NULL;
+}
+
 /* Ranks of several nodes that are told to meet on the loopback. */
 static void n17_loopback(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	static const char *const names[] = {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
 					    "MASTER_ADDR"};
-	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "job", "nodes");
-	const struct rs_fact *of_log = rs_facts_get(a->facts, host, "nccl", "nodes");
+	const struct rs_fact *nodes = rs_message_nodes(a, host);
 
-	nodes = of_log && of_log->numeric && of_log->number > 1 ? of_log : nodes;
-	if (!nodes || !nodes->numeric || nodes->number < 2)
+	if (!nodes)
 		return;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const struct rs_fact *v = rs_facts_get(a->facts, host, "env", names[i]);

@@ -16,6 +16,10 @@ void rs_messages_overrule(struct rs_audit *a, const char *check, const char *hos
  * nodes. NULL: nothing says so, or it is one machine alone, or NCCL_IB_DISABLE forbids it. */
 const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *host);
 
+/* That a job is of several nodes: NCCL counts them in its log, or a script asks for them. NULL:
+ * neither. */
+const struct rs_fact *rs_message_nodes(const struct rs_audit *a, const char *host);
+
 /* What the ranks of another host of this log chose (`own`: this host's "nccl network"), of one job,
  * where it is another network than own and no sockets; NULL: none. */
 const struct rs_fact *rs_message_other_network(const struct rs_audit *a, const char *host,

@@ -610,13 +610,10 @@ static void n14_socket(struct rs_audit *a, const struct rs_rule *r, const char *
 static const struct rs_fact *of_nodes(const struct rs_audit *a, const char *host)
 {
 	static const char *const of_rdma[] = {"rdma", "efa", "roce", "hca", "infiniband", "sriov"};
-	const struct rs_fact *f = rs_facts_get(a->facts, host, "nccl", "nodes");
+	const struct rs_fact *f = rs_message_nodes(a, host);
 	uint32_t at = 0;
 
-	if (f && f->numeric && f->number > 1)
-		return f;
-	f = rs_facts_get(a->facts, host, "job", "nodes");
-	if (f && f->numeric && f->number > 1)
+	if (f)
 		return f;
 	while ((f = rs_facts_next(a->facts, &at, host, "k8s/", "resource/")))
 		for (unsigned i = 0; i < sizeof(of_rdma) / sizeof(*of_rdma); i++)
@@ -625,27 +622,33 @@ static const struct rs_fact *of_nodes(const struct rs_audit *a, const char *host
 	return NULL;
 }
 
-/* How grave it is that a variable leaves RDMA out. A script's nodes alone may have no other
- * network, and a plugin's variables beside it say that another library does the work. */
-static enum rs_severity without_rdma(const struct rs_audit *a, const char *host,
-				     const struct rs_fact *up, const struct rs_fact *nodes)
+/* How grave it is that a variable leaves RDMA out: a script's nodes alone may have no other
+ * network.
+ */
+static enum rs_severity without_rdma(const struct rs_fact *up, const struct rs_fact *nodes)
 {
 	if (up)
 		return RS_CRITICAL;
-	if (!nodes || rs_facts_get(a->facts, host, "env", "FI_PROVIDER") ||
-	    rs_message_fact(a, host, "env FI_EFA"))
+	if (!nodes)
 		return RS_INFO;
 	return strcmp(nodes->subject, "job") ? RS_CRITICAL : RS_MINOR;
 }
 
-/* Does a list of UCX's name a transport of RDMA, or all but some? */
-static bool ucx_has_rdma(const char *list)
+/* A plugin's variables say that another library than NCCL's own does the work. */
+static bool by_plugin(const struct rs_audit *a, const char *host)
+{
+	return rs_facts_get(a->facts, host, "env", "FI_PROVIDER") ||
+	       rs_message_fact(a, host, "env FI_EFA");
+}
+
+/* No transport of RDMA is in a list of UCX's, which does not leave out some alone. */
+static bool ucx_without(const char *list)
 {
 	static const char *const with[] = {"rc", "dc", "ud", "ib", "all", "gga", "srd", "rdmacm"};
 	char word[32];
 
 	if (*list == '^' || strchr(list, '$'))
-		return true;
+		return false;
 	while (*list) {
 		size_t n = strcspn(list, ",");
 
@@ -655,14 +658,14 @@ static bool ucx_has_rdma(const char *list)
 			size_t m = strlen(with[i]);
 
 			if (!strncasecmp(word, with[i], m) && (!word[m] || strchr("_xv", word[m])))
-				return true;
+				return false;
 		}
 		list += n + (list[n] == ',');
 	}
-	return false;
+	return true;
 }
 
-static bool fi_has_rdma(const char *list)
+static bool fi_without(const char *list)
 {
 	static const char *const without[] = {
 		"tcp",         "sockets",         "udp",        "tcp;ofi_rxm", "net",
@@ -670,8 +673,8 @@ static bool fi_has_rdma(const char *list)
 
 	for (unsigned i = 0; i < sizeof(without) / sizeof(*without); i++)
 		if (!strcasecmp(list, without[i]))
-			return false;
-	return true;
+			return true;
+	return false;
 }
 
 static bool is_on(const char *value)
@@ -679,73 +682,82 @@ static bool is_on(const char *value)
 	return !strcmp(value, "1") || !strcasecmp(value, "true") || !strcasecmp(value, "yes");
 }
 
-/* Variables of other libraries that leave RDMA out. */
-static void n14_others(struct rs_audit *a, const struct rs_rule *r, const char *host)
+static bool is_zero(const char *value)
 {
-	static const char *const names[] = {"UCX_TLS", "FI_PROVIDER", "MC_FORCE_TCP",
-					    "FI_EFA_USE_DEVICE_RDMA", "NCCL_NET"};
+	return !strcmp(value, "0");
+}
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const struct rs_fact *v = rs_facts_get(a->facts, host, "env", names[i]);
-		const struct rs_fact *up, *nodes;
-		enum rs_severity severity;
-		struct rs_finding *f;
-		bool out;
+static bool is_socket(const char *value)
+{
+	return !strcasecmp(value, "socket");
+}
 
-		if (!v || !*v->value)
-			continue;
-		out = i == 0   ? !ucx_has_rdma(v->value)
-		      : i == 1 ? !fi_has_rdma(v->value)
-		      : i == 2 ? is_on(v->value)
-		      : i == 3 ? !strcmp(v->value, "0")
-			       : !strcasecmp(v->value, "socket");
-		if (!out)
-			continue;
-		up = usable_rdma(a, host);
-		nodes = of_nodes(a, host);
-		severity = without_rdma(a, host, up, nodes);
-		/* where NCCL does the work UCX is MPI's, and starts the ranks; of libfabric's own
-		 * variable nothing else is to be said */
-		if (i == 0 && rs_message_fact(a, host, "env NCCL_"))
-			severity = RS_INFO;
-		else if (i == 1 && !up && nodes)
-			severity = strcmp(nodes->subject, "job") ? RS_CRITICAL : RS_MINOR;
-		else if (i == 3)
-			severity = up || nodes ? RS_MAJOR : RS_INFO;
-		f = rs_finding_new(a, r, RS_FAIL, severity, "%s=%.60s leaves RDMA out", names[i],
-				   v->value);
-		rs_finding_subject(a, f, host, NULL);
-		rs_finding_fact(f, v);
-		rs_finding_fact(f, up);
-		rs_finding_fact(f, nodes);
-		rs_finding_why(a, f,
-			       "what goes to other nodes goes over TCP. On one machine alone, or "
-			       "where there is no RDMA network, it is by right");
-		if (f) {
-			f->confidence = up ? RS_HIGH : RS_MEDIUM;
-			f->states_failure =
-				severity == RS_MINOR; /* nobody can say that it is right */
-		}
-		rs_finding_fix(a, f, "all hosts of the job", true, NULL,
-			       rs_audit_text(a, "%s=%s", names[i], v->value), "unset %s", names[i]);
-	}
+/* Variables of other libraries that leave RDMA out. */
+static const struct other {
+	const char *name;
+	bool (*without)(const char *value);
+	bool plugin; /* of NCCL's own network: a plugin's variables say that it is not asked */
+	bool beside; /* where NCCL does the work this library starts the ranks alone */
+	bool part;   /* RDMA is left, and slower */
+} others[] = {
+	{"UCX_TLS", ucx_without, .plugin = true, .beside = true},
+	{"FI_PROVIDER", fi_without, .plugin = false},
+	{"MC_FORCE_TCP", is_on, .plugin = true},
+	{"FI_EFA_USE_DEVICE_RDMA", is_zero, .part = true},
+	{"NCCL_NET", is_socket, .plugin = true},
+};
+
+static void n14_other(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const struct other *o)
+{
+	const struct rs_fact *v = rs_facts_get(a->facts, host, "env", o->name);
+	const struct rs_fact *up, *nodes;
+	enum rs_severity severity;
+	struct rs_finding *f;
+
+	if (!v || !*v->value || !o->without(v->value))
+		return;
+	up = usable_rdma(a, host);
+	nodes = of_nodes(a, host);
+	severity = without_rdma(up, nodes);
+	if ((o->plugin && !up && by_plugin(a, host)) ||
+	    (o->beside && rs_message_fact(a, host, "env NCCL_")))
+		severity = RS_INFO;
+	else if (o->part && severity != RS_INFO)
+		severity = RS_MAJOR;
+	f = rs_finding_new(a, r, RS_FAIL, severity, "%s=%.60s leaves RDMA out", o->name, v->value);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, v);
+	rs_finding_fact(f, up);
+	rs_finding_fact(f, nodes);
+	rs_finding_why(
+		a, f,
+		"what goes to other nodes goes over TCP. On one machine alone, or where there "
+		"is no RDMA network, it is by right");
+	rs_finding_fix(a, f, "all hosts of the job", true, NULL,
+		       rs_audit_text(a, "%s=%s", o->name, v->value), "unset %s", o->name);
+	if (!f)
+		return;
+	f->confidence = up ? RS_HIGH : RS_MEDIUM;
+	f->states_failure = severity == RS_MINOR; /* nobody can say that it is right */
 }
 
 /* Without a log: the variable alone, which matters where the same job sets up RDMA, or the host has
  * it. */
 static void n14_forbidden(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
-	static const char *const others[] = {"NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_IB_TC",
-					     "NCCL_IB_TIMEOUT", "NCCL_IB_QPS_PER_CONNECTION"};
+	static const char *const asked[] = {"NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_IB_TC",
+					    "NCCL_IB_TIMEOUT", "NCCL_IB_QPS_PER_CONNECTION"};
 	const struct rs_fact *off = rs_facts_get(a->facts, host, "env", "NCCL_IB_DISABLE");
 	const struct rs_fact *up = usable_rdma(a, host), *nodes = of_nodes(a, host);
 	struct rs_finding *f;
 
 	if (!off || !off->numeric || !off->number)
 		return;
-	for (unsigned i = 0; !up && i < sizeof(others) / sizeof(*others); i++)
-		up = rs_facts_get(a->facts, host, "env", others[i]);
-	f = rs_finding_new(a, r, RS_FAIL, without_rdma(a, host, up, nodes),
+	for (unsigned i = 0; !up && i < sizeof(asked) / sizeof(*asked); i++)
+		up = rs_facts_get(a->facts, host, "env", asked[i]);
+	f = rs_finding_new(a, r, RS_FAIL,
+			   !up && by_plugin(a, host) ? RS_INFO : without_rdma(up, nodes),
 			   "NCCL_IB_DISABLE=%s turns RDMA off for the whole job", off->value);
 	rs_finding_subject(a, f, host, NULL);
 	rs_finding_fact(f, off);
@@ -783,7 +795,8 @@ static void n14(struct rs_audit *a, const struct rs_rule *r)
 			socket = net;
 		if (!socket && !ib)
 			n14_forbidden(a, r, host);
-		n14_others(a, r, host);
+		for (unsigned k = 0; k < sizeof(others) / sizeof(*others); k++)
+			n14_other(a, r, host, &others[k]);
 		if (socket) {
 			n14_socket(a, r, host, socket);
 		} else if (ib) {
