@@ -480,60 +480,51 @@ static bool run_again(const struct rs_stream *s, const struct segment *g)
 
 static void give_segment(struct rs_stream *s, const struct segment *g);
 
-/* Commands that print one line each, and behind them one that prints the rest. */
-static bool give_leading(struct rs_stream *s, const struct segment *g, unsigned count)
+/* Does each command but the last print one line? */
+static bool one_line_each(const char *all, unsigned count)
 {
 	char command[RS_COMMAND_BYTES];
-	uint32_t i = g->first, end = g->first + g->n;
-	struct segment part = {.fenced = g->fenced};
 
 	for (unsigned k = 0; k + 1 < count; k++) {
-		rs_several_get(s->t->command[g->command - 1], k, command, sizeof(command));
+		rs_several_get(all, k, command, sizeof(command));
 		if (!rs_several_one_line(command))
 			return false;
 	}
-	for (unsigned k = 0; k + 1 < count; k++, i++) {
-		while (i < end && s->kind[i] == RS_PIECE_BLANK)
-			i++;
-		rs_several_get(s->t->command[g->command - 1], k, command, sizeof(command));
-		part.first = i;
-		part.n = 1;
-		part.command = rs_text_command(s->t, command);
-		give_segment(s, &part);
-	}
-	rs_several_get(s->t->command[g->command - 1], count - 1, command, sizeof(command));
-	part.first = i;
-	part.n = end - i;
-	part.command = rs_text_command(s->t, command);
-	give_segment(s, &part);
 	return true;
 }
 
-/* Of several commands in one that printed as many lines, each line is its own command's. */
+/* Of several commands in one that printed as many lines each line is its own command's; where there
+ * are more, the last command printed the rest if the others print one line each. */
 static bool give_several(struct rs_stream *s, const struct segment *g)
 {
 	char command[RS_COMMAND_BYTES];
 	const char *all = g->command ? s->t->command[g->command - 1] : "";
-	unsigned count = rs_several_count(all), lines = 0, number = 0;
+	unsigned count = rs_several_count(all), lines = 0;
+	uint32_t i = g->first, end = g->first + g->n, behind = g->first;
 
-	for (uint32_t i = g->first; i < g->first + g->n; i++) {
+	for (; i < end; i++) {
 		if (s->kind[i] != RS_PIECE_TEXT && s->kind[i] != RS_PIECE_BLANK)
 			return false;
-		lines += s->kind[i] == RS_PIECE_TEXT;
-	}
-	if (count < 2)
-		return false;
-	if (lines != count)
-		return lines > count && give_leading(s, g, count);
-	for (uint32_t i = g->first; i < g->first + g->n; i++) {
-		struct segment line = {.first = i, .n = 1, .fenced = g->fenced};
-
 		if (s->kind[i] == RS_PIECE_BLANK)
 			continue;
+		lines++;
+		behind = i + 1;
+	}
+	if (count < 2 || lines < count || (lines > count && !one_line_each(all, count)))
+		return false;
+	i = g->first;
+	for (unsigned k = 0; k < count; k++) {
+		struct segment part = {.fenced = g->fenced};
+
+		while (s->kind[i] == RS_PIECE_BLANK)
+			i++;
+		part.first = i;
+		part.n = k + 1 < count ? 1 : behind - i;
+		i += part.n;
 		/* the table of commands may move */
-		rs_several_get(s->t->command[g->command - 1], number++, command, sizeof(command));
-		line.command = rs_text_command(s->t, command);
-		give_segment(s, &line);
+		rs_several_get(s->t->command[g->command - 1], k, command, sizeof(command));
+		part.command = rs_text_command(s->t, command);
+		give_segment(s, &part);
 	}
 	return true;
 }

@@ -99,15 +99,15 @@ void rs_several_get(const char *command, unsigned number, char *out, size_t size
 
 bool rs_several_one_line(const char *command)
 {
-	static const char *const begins[] = {
-		"ulimit -",   "uname -",  "hostname",         "nproc",
-		"sysctl -n ", "getconf ", "cat /sys/module/", "cat /proc/sys/"};
-	const char *p = strstr(command, "ulimit -"); /* behind a launcher */
+	static const char *const begins[] = {"uname -",       "hostname", "nproc",
+					     "sysctl -n ",    "getconf ", "cat /sys/module/",
+					     "cat /proc/sys/"};
+	const char *limit = strstr(command, "ulimit -"); /* behind a launcher, too */
 
-	if (p && strlen(p) <= strlen("ulimit -l'"))
-		return true;
+	if (limit)
+		return limit[8] && limit[8] != 'a' && !strpbrk(limit + 9, " |;");
 	for (unsigned i = 0; i < sizeof(begins) / sizeof(*begins); i++)
-		if (!strncmp(command, begins[i], strlen(begins[i])) && !strpbrk(command, "*|"))
-			return strcmp(command, "ulimit -a") != 0;
+		if (!strncmp(command, begins[i], strlen(begins[i])))
+			return !strpbrk(command, "*|");
 	return false;
 }
