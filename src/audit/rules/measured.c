@@ -43,6 +43,14 @@ static bool is_software(const char *nic)
 	return !strncmp(nic, "rxe", 3) || !strncmp(nic, "siw", 3) || !strncmp(nic, "lo", 2);
 }
 
+/* What a figure tells has no price, and several causes. */
+static void is_measurement(struct rs_audit *a, struct rs_finding *f)
+{
+	rs_finding_unpriced(a, f, "it is a measurement");
+	if (f)
+		f->confidence = RS_MEDIUM;
+}
+
 static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic)
 {
 	enum { ENOUGH = 85, POOR = 60 /* per cent of the goodput */ };
@@ -66,9 +74,7 @@ static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 			       "traffic left by another interface (-R resolves addresses by IP)");
 		rs_finding_need(a, f, "rdma statistic on both hosts; ibstat",
 				"whether packets were lost, and what the port could carry");
-		rs_finding_unpriced(a, f, "it is a measurement");
-		if (f)
-			f->confidence = RS_MEDIUM;
+		is_measurement(a, f);
 		return;
 	}
 	if (!rate) {
@@ -99,9 +105,7 @@ static void m01_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		"measurement alone does not tell which");
 	rs_finding_need(a, f, "lspci -vvv; the same with -q 4, and from the other side",
 			"whether the slot, the queue pair or the peer limits");
-	rs_finding_unpriced(a, f, "it is a measurement");
-	if (f)
-		f->confidence = RS_MEDIUM;
+	is_measurement(a, f);
 }
 
 /* ---- Benchmarks that name no device ---- */
@@ -151,9 +155,7 @@ static void m01_bench_fails(struct rs_audit *a, const struct rs_rule *r, const c
 	rs_finding_need(a, x,
 			"UCX_LOG_LEVEL=info or FI_LOG_LEVEL=info; ib_write_bw on the same hosts",
 			"which transport and device carried it, and what the port carries alone");
-	rs_finding_unpriced(a, x, "it is a measurement");
-	if (x)
-		x->confidence = RS_MEDIUM;
+	is_measurement(a, x);
 }
 
 /* Rates of two processes beside one port; by several ports more is possible, and right. */
@@ -250,9 +252,7 @@ static void m01_fell(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		       "a port is paused, or another algorithm takes a worse path");
 	rs_finding_need(a, x, "rdma statistic, ethtool -S before and after such a run",
 			"whether losses or pauses rise at that size");
-	rs_finding_unpriced(a, x, "it is a measurement");
-	if (x)
-		x->confidence = RS_MEDIUM;
+	is_measurement(a, x);
 }
 
 /* From some size on the bus bandwidth grows or stays. Where it falls to less than half of a smaller
@@ -335,9 +335,7 @@ static void m01_tests(struct rs_audit *a, const struct rs_rule *r, const char *h
 		       "sent again");
 	rs_finding_need(a, x, "NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,NET",
 			"which network and devices it took");
-	rs_finding_unpriced(a, x, "it is a measurement");
-	if (x)
-		x->confidence = RS_MEDIUM;
+	is_measurement(a, x);
 }
 
 static void m01(struct rs_audit *a, const struct rs_rule *r)
