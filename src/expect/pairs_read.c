@@ -427,6 +427,12 @@ static void note_unit(struct reader *r, const char *line)
 /* What kind of text it is, the first line with numbers tells. */
 enum form { UNKNOWN, TABLE, BARE, LIST, RECORDS };
 
+/* What heads the two ends of a pair: columns of a list, keys of a record. */
+static const char *const from_names[] = {"client", "src",   "source", "from",        "sender",
+					 "host1",  "node1", "host_a", "client_host", NULL};
+static const char *const to_names[] = {"server", "dst",   "dest",   "destination", "to", "receiver",
+				       "host2",  "node2", "host_b", "server_host", NULL};
+
 static int column_of(const struct reader *r, const char *const *names, bool part)
 {
 	for (uint32_t i = 0; i < r->n_words; i++)
@@ -439,10 +445,6 @@ static int column_of(const struct reader *r, const char *const *names, bool part
 /* "client,client_dev,server,server_dev,bw_gbps,...": more columns than two ends and a value. */
 static bool records_head(struct reader *r)
 {
-	static const char *const from[] = {"client", "src",   "source", "from", "sender",
-					   "host1",  "node1", "host_a", NULL};
-	static const char *const to[] = {"server",   "dst",   "dest",  "destination", "to",
-					 "receiver", "host2", "node2", "host_b",      NULL};
 	static const char *const from_nic[] = {"client_dev", "src_dev",       "client_nic",
 					       "src_nic",    "client_device", "source_dev",
 					       "nic1",       "dev1",          NULL};
@@ -454,8 +456,8 @@ static bool records_head(struct reader *r)
 
 	if (r->n_words < 4)
 		return false;
-	r->from = column_of(r, from, false);
-	r->to = column_of(r, to, false);
+	r->from = column_of(r, from_names, false);
+	r->to = column_of(r, to_names, false);
 	r->from_nic = column_of(r, from_nic, false);
 	r->to_nic = column_of(r, to_nic, false);
 	r->value = column_of(r, value, true);
@@ -714,19 +716,18 @@ static void json_matrix(struct reader *r, const struct rs_node *names, const str
 /* [{"src": "h1", "dst": "h2", "gbps": 389}] */
 static void json_record(struct reader *r, const struct rs_node *n)
 {
-	static const char *const from[] = {"src",   "source", "from",        "client", "a",
-					   "node1", "host1",  "client_host", "sender", NULL};
-	static const char *const to[] = {"dst",   "dest",  "destination", "to",       "server", "b",
-					 "node2", "host2", "server_host", "receiver", NULL};
 	static const char *const value[] = {
 		"busbw",     "bw",      "bandwidth",  "gbps",     "value",      "GB/s",
 		"Gb/s",      "avg",     "us",         "latency",  "lat",        "bw_avg",
 		"bw_gbps",   "avg_bw",  "bw_average", "gb_per_s", "throughput", "goodput",
 		"busbw_avg", "average", "mean",       NULL};
-	const struct rs_node *f = any_key(n, from), *t = any_key(n, to);
+	const struct rs_node *f = any_key(n, from_names), *t = any_key(n, to_names);
 	uint32_t a, b;
 	double v;
 
+	/* a table's column may be called so, a record's key is none of its hosts */
+	f = f ? f : any_key(n, (const char *const[]){"a", NULL});
+	t = t ? t : any_key(n, (const char *const[]){"b", NULL});
 	r->p->cells->any_latency |=
 		rs_node_get(n, "us") || rs_node_get(n, "latency") || rs_node_get(n, "lat");
 	if (!f || !t || f->kind != RS_NODE_SCALAR || t->kind != RS_NODE_SCALAR ||
