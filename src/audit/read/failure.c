@@ -231,15 +231,40 @@ static bool is_setting(const char *low, enum rs_level level)
 	return true;
 }
 
+/* A command that prints, where a script's list, condition or handler may have one:
+ * `[ -e /dev/infiniband ] || { echo "Failed: ..."; exit 1; }`, `trap 'echo failed' ERR`. */
+static bool prints_if(const char *text)
+{
+	static const char *const prints[] = {"echo ",   "printf ",    "die ",
+					     "logger ", "log_error ", "log_err "};
+	static const char *const before[] = {"|| ",   "&& ", "{ ", "( ",     "; ",     "then ",
+					     "else ", "do ", ") ", "trap '", "trap \""};
+
+	for (unsigned i = 0; i < sizeof(prints) / sizeof(*prints); i++)
+		for (const char *at = text; (at = strstr(at, prints[i])); at++)
+			for (unsigned k = 0; k < sizeof(before) / sizeof(*before); k++) {
+				size_t n = strlen(before[k]);
+
+				if ((size_t)(at - text) >= n && !strncmp(at - n, before[k], n))
+					return true;
+			}
+	return false;
+}
+
 /* A line of a script: what it says has not happened. */
 static bool is_instruction(const char *text)
 {
-	static const char *const words[] = {"export ", "echo ", "printf ", "alias ", "| `"};
+	static const char *const words[] = {"export ", "echo ",   "printf ", "alias ",
+					    "trap '",  "trap \"", "| `"};
 
 	text += strspn(text, " \t");
+	if (*text == '+') /* a trace: it has */
+		return false;
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strncmp(text, words[i], strlen(words[i])))
 			return true;
+	if (prints_if(text))
+		return true;
 	/* n=$(grep 'error:' log | wc -l) */
 	while (isalnum((unsigned char)*text) || *text == '_')
 		text++;
