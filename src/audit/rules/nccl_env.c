@@ -10,6 +10,7 @@
 #include "audit/facts/message.h"
 #include "audit/rules/hca_list.h"
 #include "audit/rules/nccl_env.h"
+#include "audit/rules/other_lists.h"
 #include "audit/rules/rule.h"
 
 /* ---- N01 ---- */
@@ -625,6 +626,7 @@ static void n04(struct rs_audit *a, const struct rs_rule *r)
 		if (rs_facts_is_switch(a->facts, host) || !rs_nccl_env_seen(a, host) ||
 		    (strcmp(hca ? hca->host : "", host) && !rs_look_has_rdma(a, host)))
 			continue;
+		rs_other_lists_judge(a, r, host);
 		n04_host(a, r, host, hca);
 	}
 }

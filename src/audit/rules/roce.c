@@ -8,6 +8,7 @@
 #include "audit/facts/qos.h"
 #include "audit/facts/look.h"
 #include "audit/rules/hca_list.h"
+#include "audit/rules/other_lists.h"
 #include "audit/rules/rule.h"
 
 /* ---- R02 ---- */
@@ -48,7 +49,8 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 				"which address is missing; or take it out of NCCL_IB_HCA");
 	} else {
 		uint32_t version = rs_nccl_version(a, host, NULL);
-		bool by_env = !strcmp(index->subject, "env"); /* else a program's own word */
+		/* else a program's own word, or another library's variable */
+		bool by_env = !strcmp(index->name, "NCCL_IB_GID_INDEX");
 		const char *was =
 			rs_audit_text(a, "NCCL_IB_GID_INDEX=%lld", (long long)index->number);
 
@@ -58,7 +60,11 @@ static void r02_nic(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		rs_finding_why(a, f,
 			       "connections time out or reach only the same link (ibv_modify_qp: "
 			       "Connection timed out, completion error 12)");
-		if (!by_env)
+		if (!by_env && !strcmp(index->subject, "env"))
+			rs_finding_fix(a, f, host, true, "the program's restart",
+				       rs_audit_text(a, "%s=%s", index->name, index->value),
+				       "%s=%d", index->name, best);
+		else if (!by_env)
 			rs_finding_fix(a, f, host, true, "the program's restart", NULL,
 				       "GID index %d by the program's own option or variable",
 				       best);
@@ -266,6 +272,7 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = rs_facts_host(a->facts, i), *nic;
 		const struct rs_fact *index = rs_nccl_env(a, host, "NCCL_IB_GID_INDEX");
+		const struct rs_fact *others = rs_other_gid_index(a, host);
 		const struct rs_fact *list = rs_look_list(a, host);
 		uint32_t version = rs_nccl_version(a, host, NULL), at = 0;
 
@@ -283,8 +290,8 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 					r02_entry(a, r, host, nic, index);
 				continue;
 			}
-			if (used)
-				r02_nic(a, r, host, nic, used);
+			if (used || (!index && others))
+				r02_nic(a, r, host, nic, used ? used : others);
 			else if (nccl && index && index->numeric && index->number >= 0)
 				r02_nic(a, r, host, nic, index);
 			else if (nccl)
