@@ -4,9 +4,11 @@
  * microseconds, by size. Collectives are passed over: their bytes are not a port's.
  */
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "audit/read/readers.h"
 
 enum columns {
@@ -16,7 +18,8 @@ enum columns {
 	PINGPONG,     /* "#bytes #repetitions t[usec] Mbytes/sec" */
 	UNIBAND,      /* "#bytes #repetitions Mbytes/sec Msg/sec" */
 	FABTESTS,     /* "bytes #sent #ack total time MB/sec usec/xfer Mxfers/sec" */
-	UCX           /* "Final: iterations, 3 latencies, 2 bandwidths, 2 rates" */
+	UCX,          /* "Final: iterations, 3 latencies, 2 bandwidths, 2 rates" */
+	NAMED /* "Block Size (B)  Batch Size  B/W (GB/Sec)  Avg Lat. (us)": by their names */
 };
 
 struct tables {
@@ -27,6 +30,9 @@ struct tables {
 	bool gpu;  /* buffers of GPUs, whose latency is not the network's alone */
 	bool skip; /* a collective, or one-sided with a window of its own */
 	long long ucx_size;
+	/* of NAMED: how many, which one is the size, which one the rate, and its unit in bytes/s */
+	unsigned n, size_at, rate_at;
+	double unit;
 };
 
 static void tell(struct tables *t, uint32_t line, const char *what, long long size, double value)
@@ -74,6 +80,61 @@ static bool title(struct tables *t, const char *text)
 	return true;
 }
 
+/* A unit of a rate in a column's heading, in bytes/s; 0: it has none. */
+static double unit_of(const char *heading)
+{
+	static const struct {
+		const char *text;
+		double bytes;
+	} units[] = {{"GB/s", 1e9},        {"MB/s", 1e6},   {"GiB/s", 1073741824.0},
+		     {"MiB/s", 1048576.0}, {"Gb/s", 125e6}, {"Gbps", 125e6},
+		     {"Gbit/s", 125e6}};
+	bool bits = strstr(heading, "Gb/") != NULL;
+
+	for (unsigned i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (bits ? strstr(heading, units[i].text) != NULL
+			 : strcasestr(heading, units[i].text) != NULL)
+			return units[i].bytes;
+	return 0;
+}
+
+/* A table whose headings, apart by '|' or two blanks, name a size and a rate: nixlbench's,
+ * Mooncake's tebench, MORI's. */
+static bool named(struct tables *t, const char *text)
+{
+	unsigned n = 0, size_at = UINT_MAX, rate_at = UINT_MAX;
+	double unit = 0;
+
+	for (const char *p = text + strspn(text, "| \t#"); *p; n++) {
+		char heading[64];
+		size_t k = 0;
+
+		while (p[k] && p[k] != '|' && p[k] != '\t' && strncmp(p + k, "  ", 2))
+			k++;
+		snprintf(heading, sizeof(heading), "%.*s", (int)k, p);
+		if (size_at == UINT_MAX && strcasestr(heading, "size") &&
+		    !strcasestr(heading, "batch"))
+			size_at = n;
+		if (rate_at == UINT_MAX && unit_of(heading) > 0 &&
+		    (strcasestr(heading, "B/W") || strcasestr(heading, "bw") ||
+		     strcasestr(heading, "bandwidth") || strcasestr(heading, "throughput")) &&
+		    !strcasestr(heading, "aggr") && !strcasestr(heading, "algbw")) {
+			rate_at = n;
+			unit = unit_of(heading);
+		}
+		p += k;
+		p += strspn(p, "| \t");
+	}
+	/* two columns are a memory copy's (bandwidthTest) */
+	if (n < 3 || size_at == UINT_MAX || rate_at == UINT_MAX || size_at == rate_at)
+		return false;
+	t->n = n;
+	t->size_at = size_at;
+	t->rate_at = rate_at;
+	t->unit = unit;
+	return true;
+}
+
 static bool head(struct tables *t, const char *text)
 {
 	enum columns now = NO_COLUMNS;
@@ -93,9 +154,11 @@ static bool head(struct tables *t, const char *text)
 		now = FABTESTS;
 	else if (!strncmp(text, "| API: ", 7))
 		now = UCX;
+	else if (strchr(text, '/') && named(t, text))
+		now = NAMED;
 	if (now == NO_COLUMNS && !(t->columns == UCX && size))
 		return false;
-	if (now == FABTESTS || now == UCX)
+	if (now == FABTESTS || now == UCX || now == NAMED)
 		t->skip = t->both = t->gpu = false;
 	if (now == UCX)
 		t->ucx_size = -1;
@@ -105,12 +168,34 @@ static bool head(struct tables *t, const char *text)
 	return true;
 }
 
+/* As many figures as there are columns. */
+static void named_row(struct tables *t, uint32_t line, const char *text)
+{
+	char words[4096], *word[32];
+	unsigned n;
+
+	snprintf(words, sizeof(words), "%s", text);
+	for (char *p = words; *p; p++)
+		*p = *p == '|' ? ' ' : *p;
+	n = rs_line_words(words, word, 32);
+	if (n != t->n)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		if (!isdigit((unsigned char)*word[i]))
+			return;
+	rate(t, line, atoll(word[t->size_at]), strtod(word[t->rate_at], NULL) * t->unit);
+}
+
 static void row(struct tables *t, uint32_t line, const char *text)
 {
 	double x[8];
 	long long size, n;
 	char words[5][24];
 
+	if (t->columns == NAMED) {
+		named_row(t, line, text);
+		return;
+	}
 	if (t->columns == UCX) {
 		if (sscanf(text, "Final: %lld %lf %lf %lf %lf %lf", &n, &x[0], &x[1], &x[2], &x[3],
 			   &x[4]) == 6)
@@ -163,10 +248,12 @@ static int read(struct rs_audit *a, const struct rs_input *in)
 
 const struct rs_reader rs_reader_bench_tables = {
 	.name = "benchmark",
-	.what = "OSU's and Intel's MPI benchmarks, ucx_perftest, fabtests: rates and times between "
-		"two processes by size",
+	.what = "OSU's and Intel's MPI benchmarks, ucx_perftest, fabtests, nixlbench and tables "
+		"that "
+		"name a size and a rate: rates and times between two processes by size",
 	.trust = RS_TRUST_TOOL,
 	.score = score,
 	.read = read,
-	.begins = (const char *const[]){"# OSU ", "# Benchmarking ", "| API: ", NULL},
+	.begins = (const char *const[]){"# OSU ", "# Benchmarking ", "| API: ", "Block Size (B) ",
+					NULL},
 };
