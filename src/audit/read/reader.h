@@ -28,7 +28,12 @@ struct rs_input {
 };
 
 /* What a reader of lines said once of a text's host. */
-enum rs_mark { RS_MARK_NCCL_LOG = 1, RS_MARK_PROGRAM_ASKED = 2, RS_MARK_PROGRAM = 4 };
+enum rs_mark {
+	RS_MARK_NCCL_LOG = 1,
+	RS_MARK_PROGRAM_ASKED = 2,
+	RS_MARK_PROGRAM = 4,
+	RS_MARK_CONTAINER = 8
+};
 
 struct rs_line;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "audit/facts/level.h"
 #include "audit/facts/message.h"
+#include "audit/rules/container.h"
 #include "audit/rules/message.h"
 
 enum {
@@ -597,6 +598,7 @@ static void n15(struct rs_audit *a, const struct rs_rule *r)
 		n15_lists(a, r, host);
 		n15_nodes(a, r, host);
 		n15_plugin(a, r, host);
+		rs_container_judge(a, r, host);
 		if (!n || !n->numeric || n->number)
 			continue;
 		f = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL, "ibv_devices lists no RDMA device");
