@@ -36,6 +36,10 @@ struct rs_message {
 	const char *title;   /* what is wrong */
 	const char *why;
 	const char *need, *need_why; /* the command that tells more; NULL: none */
+	/* what mends it wherever the line stands, what that interrupts, and how to undo it; NULL.
+	 * '%': the line's one device, without which there is no fix */
+	const char *fix, *interrupts, *undo;
+	bool root; /* of this machine and certain: no other check's finding explains it */
 	/* Text that lines contain, in whatever case: parts in this order, between '*' (any text).
 	 * Ended by NULL. */
 	const char *pattern[RS_MESSAGE_PATTERNS];

@@ -381,6 +381,36 @@ static const struct rs_message rows[] = {
 			  "TOPO/NET : Only matched", "failed to find port"),
 	},
 	{
+		/* aws-ofi-nccl: nccl_ofi_topo and the plugin's rails; NVSHMEM's and UCX's counts */
+		.key = "nics-of-gpu",
+		.check = "N04",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "a GPU is given another number of NICs than its machine has",
+		.why = "the instance, the container or the topology file shows fewer devices, or a "
+		       "peer shows more: the data goes over what is left, or the connection fails",
+		.need = "fi_info -p efa | grep -c domain; ls /sys/class/infiniband, inside the "
+			"container",
+		.need_why = "how many devices the job sees, on each host",
+		.pattern = P("Wrong number of NICs for device", "Unexpected number of remote rails",
+			     "Unexpected number of rails", "number of NICs does not match",
+			     "mismatched number of NICs"),
+	},
+	{
+		/* a provider's check of its own recommended variables */
+		.key = "variable-expected",
+		.check = "X06",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a variable of the job is not what its platform's own check expects",
+		.why = "the platform's values belong together, on all hosts: a value that was set "
+		       "for another platform, or by hand, takes the place of its own",
+		.need = "env | grep -E 'NCCL|UCX|FI_', on each host",
+		.need_why = "which script sets it, and whether all hosts have the same",
+		.but = "NET/OFI|nccl_net_ofi|nccl_ofi_", /* functions, no variables */
+		.pattern = P("NCCL_*expected*actual", "UCX_*expected*actual"),
+	},
+	{
 		.key = "device-count",
 		.but = "Ignoring due to",
 		.check = "N04",

@@ -37,12 +37,29 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "roce-disabled",
+		.root = true,
 		.check = "N15",
 		.severity = CRIT,
 		.confidence = RS_HIGH,
 		.title = "RoCE is disabled on a NIC",
 		.why = "no RDMA device comes of it until it is enabled and the driver reloaded",
 		.need = "devlink dev param, mlxconfig or niccli",
+		.need_why = "whether it was meant",
+	},
+	{
+		.key = "roce-devlink",
+		.fix = "devlink dev param set % name enable_roce value true cmode driverinit && "
+		       "devlink dev reload %",
+		.interrupts = "the NIC",
+		.undo = "devlink dev param set % name enable_roce value false cmode driverinit && "
+			"devlink dev reload %",
+		.root = true,
+		.check = "N15",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "RoCE is disabled on a NIC",
+		.why = "no RDMA device comes of it until it is enabled and the driver reloaded",
+		.need = "devlink dev param show enable_roce",
 		.need_why = "whether it was meant",
 	},
 	{

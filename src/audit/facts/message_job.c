@@ -268,6 +268,9 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "shm-default",
+		.fix = "docker run --shm-size=16g, in Compose: shm_size: 16gb, in a pod: emptyDir "
+		       "{medium: Memory} at /dev/shm",
+		.interrupts = "the container",
 		.check = "K06",
 		.severity = MIN,
 		.confidence = RS_MEDIUM,

@@ -677,6 +677,10 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "rdma-cni-mode",
+		.fix = "rdma system set netns exclusive  # before any namespace is made; options "
+		       "ib_core netns_mode=0 keeps it",
+		.interrupts = "pods of the node",
+		.undo = "rdma system set netns shared",
 		.check = "K03",
 		.severity = MAJ,
 		.confidence = RS_HIGH,

@@ -114,6 +114,8 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "trust-cos",
+		.fix = "interface %; qos trust dscp",
+		.undo = "interface %; qos trust cos",
 		.check = "S01",
 		.severity = MAJ,
 		.confidence = RS_MEDIUM,

@@ -544,7 +544,7 @@ const struct rs_shown rs_shown_blocks[] = {
 	 NULL,
 	 "devlink dev param",
 	 {"name enable_roce type generic"},
-	 ROWS(TELL("^cmode % value false", "roce-disabled"))},
+	 ROWS(TELL("^cmode % value false", "roce-devlink"))},
 	{"niccli-option",
 	 NULL,
 	 NULL,

@@ -246,6 +246,7 @@ static void begin(struct heard *h, const struct rs_rule *r)
 	rs_finding_why(h->a, h->f, "%s", m->why);
 	if (m->need)
 		rs_finding_need(h->a, h->f, m->need, "%s", m->need_why);
+	h->f->root = m->root;
 	rs_finding_unpriced(h->a, h->f, "what a message tells has no model");
 }
 
@@ -382,6 +383,30 @@ static void also(struct rs_audit *a, const struct rs_finding *f, const char *che
 	rs_finding_unpriced(a, x, "what a message tells has no model");
 }
 
+/* The text with its '%' named; NULL: it has none, or there is none to name. */
+static const char *named(struct rs_audit *a, const char *text, const char *part)
+{
+	const char *out = "";
+
+	if (!text || (strchr(text, '%') && !part))
+		return NULL;
+	for (const char *p; (p = strchr(text, '%')); text = p + 1)
+		out = rs_audit_text(a, "%s%.*s%s", out, (int)(p - text), text, part);
+	return rs_audit_text(a, "%s%s", out, text);
+}
+
+/* What mends it, where the lines name one device, or the fix needs none. */
+static void mend(struct heard *h)
+{
+	const struct rs_message *m = h->m;
+	const char *part = h->f && h->f->n_subjects == 1 ? h->f->subject[0].part : NULL;
+	const char *fix = named(h->a, m->fix, part);
+
+	if (h->f && fix)
+		rs_finding_fix(h->a, h->f, h->f->subject[0].host, true, m->interrupts,
+			       named(h->a, m->undo, part), "%s", fix);
+}
+
 static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_message *m,
 		 const char *name, const struct rs_message *rather)
 {
@@ -393,6 +418,7 @@ static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_me
 		h.f->severity = RS_MINOR;
 	if (h.f)
 		h.f->states_failure = h.f->severity == RS_MINOR && !m->setting;
+	mend(&h);
 	if (h.f && m->also)
 		also(a, h.f, m->also);
 	if (!h.f || h.lines < 2)

@@ -178,6 +178,18 @@ static const struct rs_fact *lowest_memlock(const struct rs_audit *a, const char
 	return low;
 }
 
+/* The limit of a container is set where it is started. false: it is no container's. */
+static bool h05_container(struct rs_audit *a, struct rs_finding *f, const char *host)
+{
+	const char *by = rs_facts_value(a->facts, host, "host", "memlock_job");
+
+	if (!by || strcmp(by, "docker"))
+		return false;
+	rs_finding_fix(a, f, host, true, "the container", NULL,
+		       "docker run --ulimit memlock=-1, or in Compose: ulimits: {memlock: -1}");
+	return true;
+}
+
 static void h05(struct rs_audit *a, const struct rs_rule *r)
 {
 	const int64_t enough = (int64_t)1 << 30; /* what a rank registers at the least */
@@ -212,6 +224,7 @@ static void h05(struct rs_audit *a, const struct rs_rule *r)
 				rs_finding_subject(a, f, host, NULL);
 				rs_finding_fact(f, m);
 				rs_finding_why(a, f, "an RDMA device was not seen on this host");
+				h05_container(a, f, host);
 				continue;
 			}
 			f = rs_finding_new(
@@ -235,6 +248,8 @@ static void h05(struct rs_audit *a, const struct rs_rule *r)
 		rs_finding_why(a, f,
 			       "registered memory is locked: ibv_reg_mr fails with ENOMEM "
 			       "beyond the limit");
+		if (h05_container(a, f, host))
+			continue;
 		rs_finding_fix(a, f, host, true, "the job's launcher restarts",
 			       "rm /etc/security/limits.d/rdma.conf",
 			       "printf '* soft memlock unlimited\\n* hard memlock unlimited\\n' > "

@@ -137,7 +137,8 @@ static void find_causes(struct rs_audit *a)
 				struct rs_finding *effect = a->findings[j];
 
 				if (effect != cause && !effect->cause && !effect->suppressed &&
-				    effect->verdict == RS_FAIL && as_sure(cause, effect) &&
+				    !effect->root && effect->verdict == RS_FAIL &&
+				    as_sure(cause, effect) &&
 				    !strcmp(effect->rule->id, because[k].effect) &&
 				    shares_host(cause, effect))
 					join(cause, effect);
