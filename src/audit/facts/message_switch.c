@@ -269,6 +269,7 @@ static const struct rs_message rows[] = {
 		.confidence = RS_LOW,
 		.title = "PFC is said not to be configured",
 		.why = "RoCE's class is lossy there",
+		.but = "when PFC|if PFC|If PFC|When PFC|where PFC|unless PFC",
 		.need = "show running-config; mlnx_qos",
 		.need_why = "what is set",
 		.pattern = P("PFC not configured", "PFC is not configured", "PFC is not enabled on",

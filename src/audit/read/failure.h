@@ -7,6 +7,9 @@
 /* Does this line say that something failed? Of logs and of people; counters and settings with
  * the word in their name do not. */
 bool rs_states_failure(const char *text);
+/* A person's sentence that complains, without a word that states a failure: "RDMA is slow since
+ * then". In a guide or a manual it says nothing of a machine. */
+bool rs_complains(const char *text);
 
 /* What a catalogue says that a number means, as JSON: "description": "GPU has fallen off the bus".
  * An alert's names a machine or a part, with a figure. */

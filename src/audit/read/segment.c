@@ -689,7 +689,8 @@ static void failure_add(struct rs_audit *a, const struct rs_input *in, const str
 {
 	char name[32];
 
-	if (*n >= FAILURES || has_control_bytes(l->text) || !rs_states_failure(l->text) ||
+	if (*n >= FAILURES || has_control_bytes(l->text) ||
+	    (!rs_states_failure(l->text) && (in->use->guide || !rs_complains(l->text))) ||
 	    (command && rs_told_help(command, l->text)))
 		return;
 	stated[(*n)++] = l->number;
