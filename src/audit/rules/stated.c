@@ -30,6 +30,12 @@ static bool is_sign(const struct rs_fact *f)
 	return m && !m->check;
 }
 
+/* A person names the completion's error, and in the same sentence what it came of. */
+static bool tells_more(const struct rs_fact *f, const struct rs_fact *said)
+{
+	return !strcmp(f->name, "completion_line") && rs_words_told(said->value);
+}
+
 /* Is this line a row's, whatever the row made of it? */
 static bool is_known(const struct rs_audit *a, const char *host, const struct rs_fact *said)
 {
@@ -43,7 +49,8 @@ static bool is_known(const struct rs_audit *a, const char *host, const struct rs
 		       (f = rs_facts_next(a->facts, &at, host, kept[i][0], kept[i][1])))
 			/* where the log begins, and a good sign's row, say nothing of what the
 			 * line states */
-			if (same_line(f, said) && strcmp(f->name, "log") && !is_sign(f))
+			if (same_line(f, said) && strcmp(f->name, "log") && !is_sign(f) &&
+			    !tells_more(f, said))
 				return true;
 	}
 	return false;
@@ -85,9 +92,9 @@ static void say(struct state *s, const struct rs_rule *r, const struct rs_kind *
 		f->confidence = RS_LOW;
 		f->told = rs_words_told(line->value);
 		rs_finding_subject(s->a, f, s->host, NULL);
-		rs_finding_why(s->a, f,
-			       "no table has these words: the check is the one that they point "
-			       "at, and the line itself says the rest");
+		rs_finding_why(
+			s->a, f,
+			"its words point at this check; nothing else that was read proves it");
 		rs_finding_need(s->a, f, k->need, "what lies behind the line");
 		rs_finding_unpriced(s->a, f, "what a message tells has no model");
 		s->of[i] = f;

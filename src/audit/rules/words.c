@@ -247,6 +247,18 @@ static const struct rs_kind kinds[] = {
 		.need = "ip -br link; ibv_devinfo | grep mtu, on both hosts",
 	},
 	{
+		.check = "S08",
+		.any = "~pfc storm|~pfc watchdog|~pfcwd|~pfc_wd|~pfc wd|~pause storm|~storm detect|"
+		       "~storm restor|~storm/restore|~deadlock detect|~pfc deadlock",
+		.with = "storm|storms|stormed|storming|~never "
+			"stopped|~detect|~restor|~deadlock|~flap|"
+			"~continu",
+		.but = "ethtool|nic",
+		.title = "a line states a PFC storm that a switch's watchdog deals with",
+		.need = "show pfcwd stats, twice; what sends the pauses: ethtool -S of the host "
+			"there",
+	},
+	{
 		.check = "C04",
 		.any = "~pause frame|~pause storm|~pfc storm|~pfc pause|~pause packets",
 		.with = "~storm|~flood|~continuous|~constant|~excessive|~too many|~send|~sent|"
@@ -327,6 +339,19 @@ static const struct rs_kind kinds[] = {
 		.need = "getent hosts NAME, on each host",
 	},
 	{
+		.check = "H07",
+		.any = "~same subnet|~single subnet|~one subnet|~same network segment|~same ip "
+		       "subnet|"
+		       "~same l3 network|~arp_ignore|~arp flux|~source routing|~policy routing|"
+		       "~source-based routing|~rp_filter",
+		.with = "interface|interfaces|nics|ports|routing|route|routed|arp|~both",
+		.but = "~subnet_prefix|~subnet prefix|infiniband|~pods",
+		.title = "a line states that several RDMA interfaces share a network without rules "
+			 "of "
+			 "their own",
+		.need = "ip rule; ip route show table all; sysctl -a | grep -E 'arp_|rp_filter'",
+	},
+	{
 		.check = "X04",
 		.any = "~subnet_prefix|~subnet prefix|~subnet gid|~same subnet|~different subnet",
 		.with = "~the same|~differ|~default",
@@ -357,6 +382,17 @@ static const struct rs_kind kinds[] = {
 		.with = "memory|~vram|buffer|buffers|mem|buf|bufs|heap|wq",
 		.title = "a line states that memory could not be registered",
 		.need = "lsmod | grep peermem; grep 'locked memory' /proc/PID/limits",
+	},
+	{
+		.check = "N15",
+		.any = "~/dev/infiniband|~--device|~uverbs",
+		.with = "~without|~not visible|~not expose|~not mounted|~not passed|~not "
+			"mapped|~not "
+			"given|missing|~lacks|~not available|~inside the container|~in the "
+			"container",
+		.title = "a line states that a container is not given the RDMA devices",
+		.need = "ls -l /dev/infiniband, inside the container; docker inspect, or kubectl "
+			"describe pod",
 	},
 	{
 		.check = "N16",
