@@ -322,8 +322,8 @@ static void host_line(const struct rs_audit *a, const char *host, FILE *out)
 	uint32_t nics = subjects_of(a, host, "nic/"), at = 0, hidden = 0, gpus = 0;
 	uint32_t pci = subjects_of(a, host, "pci/"), netdevs = subjects_of(a, host, "netdev/");
 	const struct rs_fact *f;
+	const char *called = rs_audit_called(a, host), *s;
 	char unread[512] = "";
-	const char *s;
 
 	if (!nics && !pci && !netdevs)
 		return;
@@ -337,8 +337,10 @@ static void host_line(const struct rs_audit *a, const char *host, FILE *out)
 	for (at = 0; (f = rs_facts_next(a->facts, &at, host, "host", "unreadable"));)
 		snprintf(unread + strlen(unread), sizeof(unread) - strlen(unread), "%s%s",
 			 *unread ? "; " : "", f->value);
-	rs_paragraph(out, 0, "%s: %u RDMA devices, %u GPUs, %u interfaces, %u PCI functions%s",
-		     host, nics, gpus, netdevs, pci,
+	rs_paragraph(out, 0,
+		     "%s%s%s%s: %u RDMA devices, %u GPUs, %u interfaces, %u PCI functions%s", host,
+		     called == host ? "" : " (its prompt says ", called == host ? "" : called,
+		     called == host ? "" : ")", nics, gpus, netdevs, pci,
 		     nics ? "" : ". Without an RDMA device most checks have nothing to judge");
 	if (*unread)
 		rs_paragraph(out, 2, "unreadable %s", unread);

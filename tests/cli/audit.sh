@@ -320,3 +320,8 @@ grep -q 'read .*mpi-tags.txt:11: nccl completion' "$tmp/out"
 status 1 "$ripstop" explain sockets "$post/mpi-tags.txt"
 grep -q 'open     N04' "$tmp/out"
 grep -q 'The text states a failure' "$tmp/out"
+# a fix is for the machine that the text's own prompt names, not for the file
+printf '%s\n' 'root@gpu17:~# ulimit -l' 64 'root@gpu17:~# ibv_reg_mr_test' \
+	'NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory' >"$tmp/paste.txt"
+status 1 "$ripstop" audit --price none "$tmp/paste.txt"
+grep -q '^  fix       on gpu17;' "$tmp/out"

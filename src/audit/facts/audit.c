@@ -54,6 +54,20 @@ bool rs_audit_is_guide(const struct rs_audit *a, const char *file)
 	return false;
 }
 
+const char *rs_audit_called(const struct rs_audit *a, const char *host)
+{
+	const char *called = NULL;
+
+	for (const struct rs_text_use *u = a->texts; u; u = u->next) {
+		if (!u->called || strcmp(u->host, host))
+			continue;
+		if (called && strcmp(called, u->called))
+			return host;
+		called = u->called;
+	}
+	return called ? called : host;
+}
+
 const char *rs_audit_vtext(struct rs_audit *a, const char *fmt, va_list ap)
 {
 	va_list again;

@@ -35,6 +35,8 @@ enum rs_line_use {
 };
 struct rs_text_use {
 	const char *path;
+	const char *host,
+		*called;   /* the file's host, and its only prompt's name for it; NULL: none */
 	uint32_t lines;    /* in all */
 	uint8_t *use;      /* enum rs_line_use of each; NULL once it was counted */
 	uint32_t count[5]; /* by enum rs_line_use */
@@ -91,10 +93,13 @@ struct rs_audit {
 int rs_audit_create(struct rs_audit **a);
 void rs_audit_destroy(struct rs_audit *a);
 
-/* A string that lives as long as the audit. "" without memory, and a->err is set. */
 /* Is this file a guide or a manual? What it shows has happened elsewhere. */
 bool rs_audit_is_guide(const struct rs_audit *a, const char *file);
+/* What the prompts of a host's files call it, where they agree and the user named none; else host.
+ */
+const char *rs_audit_called(const struct rs_audit *a, const char *host);
 
+/* A string that lives as long as the audit. "" without memory, and a->err is set. */
 const char *rs_audit_text(struct rs_audit *a, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 const char *rs_audit_vtext(struct rs_audit *a, const char *fmt, va_list ap);

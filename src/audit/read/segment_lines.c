@@ -84,6 +84,26 @@ static void settle_hosts(struct rs_text *t)
 		t->name[i].is = t->name[t->name[i].is].is;
 }
 
+/* One prompt's name in a file that the user did not name: what the machine calls itself. */
+static void settle_called(struct rs_text *t)
+{
+	const struct rs_input *in = t->in;
+	const char *called = NULL;
+
+	if (in->forced || strchr(in->inner, '/') || strncmp(in->inner, in->host, strlen(in->host)))
+		return;
+	for (uint32_t i = 1; i < t->n_names; i++) {
+		if (t->name[i].is || (!t->name[i].by[RS_NAMED_BY_PROMPT] && called))
+			return; /* hosts of their own */
+		if (t->name[i].by[RS_NAMED_BY_PROMPT])
+			called = called ? "" : t->name[i].name;
+	}
+	if (!called || !*called)
+		return;
+	t->use->host = rs_audit_text(t->a, "%s", in->host);
+	t->use->called = rs_audit_text(t->a, "%s", called);
+}
+
 /* ---- Lines ---- */
 
 /* Takes escape sequences and ends of lines away; keeps what indents. *length of what is left. */
@@ -439,6 +459,7 @@ struct rs_text *rs_text_new(struct rs_audit *a, const struct rs_input *in)
 	t->use->guide = rs_guide_is(&t->guide);
 	t->old_quotes = quotes_are_old(t);
 	settle_hosts(t);
+	settle_called(t);
 	return t;
 }
 

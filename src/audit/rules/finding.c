@@ -111,7 +111,7 @@ void rs_finding_fix(struct rs_audit *a, struct rs_finding *f, const char *on, bo
 		return;
 	va_start(ap, command_fmt);
 	f->fix[f->n_fixes] = (struct rs_finding_fix){
-		.on = rs_audit_text(a, "%s", on),
+		.on = rs_audit_text(a, "%s", rs_audit_called(a, on)),
 		.command = rs_audit_vtext(a, command_fmt, ap),
 		.undo = undo ? rs_audit_text(a, "%s", undo) : NULL,
 		.interrupts = interrupts,
