@@ -1,7 +1,8 @@
 /*
- * RCCL's choice where it differs from NCCL's (ROCm/rccl, graph/tuning.cc of October 2024;
- * ROCm/rocm-systems, projects/rccl/src/graph/tuning.cc and misc/rccl_wrap.cc of 2026): its table of
- * times for the GPUs that have one, and the ranges of sizes that it gives to a protocol.
+ * RCCL's choice where it differs from NCCL's (ROCm/rccl, graph/tuning.cc of October 2024 and of
+ * summer 2025; ROCm/rocm-systems, projects/rccl/src/graph/tuning.cc and misc/rccl_wrap.cc of 2026):
+ * its table of times for the GPUs that have one, and the ranges of sizes that it gives to a
+ * protocol. Releases with tables of their own: to 2.22 (ROCm 6.4), to 2.26 (ROCm 7.0), and later.
  */
 #include <string.h>
 #include "nccl/rccl.h"
@@ -36,12 +37,25 @@ enum { TREE_ROW = 0, RING_ROW = 1, MI250_16 = 1, MI250_2CPU, MI250_NICS, MI250_1
 	.net = {{10.5f, 10.5f, 25}, {9.5f, 9.5f, 320}}, \
 	.ratio = {{{.06f, .06f, .11f}, {.08f, .08f, 1}}, {{.06f, .06f, .59f}, {.08f, .08f, 1}}}
 
-/* MI300X, MI325X (gfx942), to RCCL 2.21: without LL128 and ranges */
-static const struct nccl_rccl_model mi300_221 = {
+/* MI300X, MI325X (gfx942), to RCCL 2.22: without LL128 and ranges (ROCm 6.4.2 has a 2.22.3 with
+ * LL128; its ranges are not known) */
+static const struct nccl_rccl_model mi300_222 = {
 	TIMES,
 	.factor = {{TREE_LL, TREE_LL, TREE_SIMPLE(1, 1, 1, 1, 1, 1, 1, 1, 1, .8f)},
 		   {RING_LL, RING_LL, RING_SIMPLE(.1f, .1f, .1f, .8f, 1, 1, 1)}},
 	.range = {{UNSET, UNSET}, {UNSET, UNSET}, {UNSET, UNSET}, {UNSET, UNSET}, {UNSET, UNSET}},
+};
+
+/* ... to 2.26, from where on trees stop at 128 MiB */
+static const struct nccl_rccl_model mi300_226 = {
+	TIMES,
+	.factor = {{TREE_LL, TREE_LL, TREE_SIMPLE(1, 1, 1, 1, .7f, .7f, .5f, .6f, .6f, .6f)},
+		   {RING_LL, RING_LL, RING_SIMPLE(.1f, .1f, 1, .8f, 1, 1, 1)}},
+	.range = {[RS_NCCL_BROADCAST] = {UNSET, UNSET},
+		  [RS_NCCL_REDUCE] = {UNSET, UNSET},
+		  [RS_NCCL_ALL_GATHER] = {98304, 5046272},
+		  [RS_NCCL_REDUCE_SCATTER] = {131072, 3211264},
+		  [RS_NCCL_ALL_REDUCE] = {1048576, 9437184}},
 };
 
 static const struct nccl_rccl_model mi300 = {
@@ -55,7 +69,24 @@ static const struct nccl_rccl_model mi300 = {
 		  [RS_NCCL_ALL_REDUCE] = {524288, 4415057}},
 };
 
-/* MI350X, MI355X (gfx950) */
+/* MI350X, MI355X (gfx950), to 2.26 */
+static const struct nccl_rccl_model mi350_226 = {
+	TIMES,
+	.factor = {{TREE_LL,
+		    {.1f, .1f, .1f, .1f, .1f, .1f, 1,   1,   1,   1,   1,   .6f, 1,  .9f,
+		     1,   1,   1,   1,   1,   2,   .1f, .1f, .1f, .1f, .1f, .1f, .1f},
+		    TREE_SIMPLE(.1f, .1f, .1f, .9f, .9f, .7f, .8f, .6f, .6f, .6f)},
+		   {RING_LL,
+		    {.1f, .1f, .1f, .1f, .1f, .1f, .1f, .1f, .1f, .1f, .1f, 1,   .2f, 1,
+		     .4f, .4f, .1f, .2f, .1f, .1f, .1f, .1f, .1f, .1f, .1f, .1f, .1f},
+		    RING_SIMPLE(.1f, .1f, 1, .8f, .8f, 1, 1)}},
+	.range = {[RS_NCCL_BROADCAST] = {2048, 16777216},
+		  [RS_NCCL_REDUCE] = {16383, 16777216},
+		  [RS_NCCL_ALL_GATHER] = {7, 8388608},
+		  [RS_NCCL_REDUCE_SCATTER] = {131071, 4194304},
+		  [RS_NCCL_ALL_REDUCE] = {131071, 17660227}},
+};
+
 static const struct nccl_rccl_model mi350 = {
 	TIMES,
 	.factor = {{TREE_LL,
@@ -97,8 +128,8 @@ static const struct nccl_rccl_model *model_of(const struct rs_nccl_plan *p)
 	if (p->gfx == RS_NCCL_GFX90A)
 		return &nccl_rccl_mi250[mi250_of(p)];
 	if (p->gfx >= 950)
-		return &mi350;
-	return since(p, 22) ? &mi300 : &mi300_221;
+		return since(p, 27) ? &mi350 : &mi350_226;
+	return since(p, 27) ? &mi300 : since(p, 23) ? &mi300_226 : &mi300_222;
 }
 
 bool nccl_rccl_known(const struct rs_nccl_plan *p)
@@ -112,7 +143,7 @@ bool nccl_rccl_ll128(const struct rs_nccl_plan *p, const struct rs_nccl_graph *g
 	if (p->gfx == RS_NCCL_GFX90A)
 		return mi250_of(p) == MI250_16_NICS && g->type_intra <= RS_NCCL_NVL &&
 		       g->type_inter <= RS_NCCL_PXB;
-	return since(p, 22) && g->type_intra <= RS_NCCL_NVL && g->type_inter <= RS_NCCL_PXN;
+	return since(p, 23) && g->type_intra <= RS_NCCL_NVL && g->type_inter <= RS_NCCL_PXN;
 }
 
 static int log2_down(uint64_t n)

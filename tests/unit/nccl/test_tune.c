@@ -402,7 +402,7 @@ static struct rs_nccl_choice chosen(const struct rs_nccl_plan *p, enum rs_nccl_f
 }
 
 /* RCCL's table by hand: 12 + 2 (7 x 0.9 + 10.5) us; a ring's Simple 17 + 28 x 6 + 2 x 320. Ranges
- * of sizes decide the protocol from 2.22 on, LL128's 3.8 times as far over more than 2 nodes. */
+ * of sizes decide the protocol from 2.23 on, LL128's 3.8 times as far over more than 2 nodes. */
 static void test_rccl_has_its_own_table(void **state)
 {
 	struct rs_nccl_plan p = mi300(2, 22707, 950);
@@ -429,6 +429,42 @@ static void test_rccl_has_its_own_table(void **state)
 	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 16 << 20).algo, RS_NCCL_ALGO_TREE);
 	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 16 << 20).chunk, 64 << 10);
 	assert_int_equal(chosen(&p, RS_NCCL_ALL_REDUCE, 1 << 30).algo, RS_NCCL_ALGO_RING);
+}
+
+/* The tables of releases, by sizes between which they differ: up to 2.22 trees to 256 MiB and no
+ * LL128, up to 2.26 LL to 1 MiB and LL128 to 9 MiB on MI300X, to 17,660,227 bytes on MI355X. */
+static void test_rccl_tables_by_release(void **state)
+{
+	static const struct {
+		uint32_t release;
+		int gfx;
+		uint64_t bytes;
+		enum rs_nccl_algo algo;
+		enum rs_nccl_proto proto;
+	} rows[] = {
+		{22203, 942, 4 << 20, RS_NCCL_ALGO_TREE, RS_NCCL_SIMPLE},
+		{22203, 942, 256 << 20, RS_NCCL_ALGO_TREE, RS_NCCL_SIMPLE},
+		{22606, 942, 1 << 20, RS_NCCL_ALGO_TREE, RS_NCCL_LL},
+		{22606, 942, 9 << 20, RS_NCCL_ALGO_TREE, RS_NCCL_LL128},
+		{22606, 942, 10 << 20, RS_NCCL_ALGO_TREE, RS_NCCL_SIMPLE},
+		{22606, 942, 256 << 20, RS_NCCL_ALGO_RING, RS_NCCL_SIMPLE},
+		{22707, 942, 1 << 20, RS_NCCL_ALGO_TREE, RS_NCCL_LL128},
+		{22707, 942, 9 << 20, RS_NCCL_ALGO_TREE, RS_NCCL_SIMPLE},
+		{22606, 950, 256 << 10, RS_NCCL_ALGO_TREE, RS_NCCL_LL128},
+		{22606, 950, 16 << 20, RS_NCCL_ALGO_TREE, RS_NCCL_LL128},
+		{22606, 950, 64 << 20, RS_NCCL_ALGO_TREE, RS_NCCL_SIMPLE},
+		{22606, 950, 256 << 20, RS_NCCL_ALGO_RING, RS_NCCL_SIMPLE},
+		{22707, 950, 64 << 20, RS_NCCL_ALGO_RING, RS_NCCL_LL128},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rs_nccl_plan p = mi300(2, rows[i].release, rows[i].gfx);
+		struct rs_nccl_choice c = chosen(&p, RS_NCCL_ALL_REDUCE, rows[i].bytes);
+
+		assert_int_equal(c.algo, rows[i].algo);
+		assert_int_equal(c.proto, rows[i].proto);
+	}
 }
 
 /* Least traffic of a channel: 16 KiB, from 2.29 on 32 KiB (enqueue.cc). */
@@ -636,6 +672,7 @@ int main(void)
 		cmocka_unit_test(test_tuner_of_a_p5),
 		cmocka_unit_test(test_tuner_of_a3_mega),
 		cmocka_unit_test(test_rccl_has_its_own_table),
+		cmocka_unit_test(test_rccl_tables_by_release),
 		cmocka_unit_test(test_least_traffic),
 		cmocka_unit_test(test_variables_strike_out),
 		cmocka_unit_test(test_every_release_chooses),
