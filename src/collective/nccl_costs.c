@@ -461,8 +461,8 @@ static struct net net_of(const struct rs_coll *c, const struct nccl_run *r)
 }
 
 /* One thread starts the kernels of several GPUs, and notes each message of point-to-point; to 2.21
- * each channel of an operation (enqueue.cc, appendWorkElemColl()). In a graph of work it is ahead
- * of its GPUs. */
+ * each channel of an operation (enqueue.cc, appendWorkElemColl()), which a later CPU does in half
+ * of the time. In a graph of work it is ahead of its GPUs. */
 static rs_time starts_time(const struct rs_coll *c, const struct nccl_run *r)
 {
 	int64_t gpus = c->conf.nccl.gpus_per_thread ? c->conf.nccl.gpus_per_thread : 1;
@@ -471,13 +471,14 @@ static rs_time starts_time(const struct rs_coll *c, const struct nccl_run *r)
 							     : 2 * (int64_t)c->n_ranks;
 	bool by_channel = !r->p2p && !r->p->rccl && r->p->release < RS_NCCL_RELEASE(2, 22, 0);
 	rs_time note = r->p->rccl ? 0 : 400 * RS_NS;
+	rs_time element = r->p->cpu_fast ? 60 * RS_NS : 120 * RS_NS;
 
 	if (gpus > 1 && r->p->release >= RS_NCCL_RELEASE(2, 22, 0) && !r->p->rccl)
 		note = 170 * RS_NS;
 	if (gpus == 1 && (!r->p2p || r->p->rccl || c->conf.nccl.in_graph))
 		return 0;
-	return gpus * (4500 * RS_NS + messages * note +
-		       (by_channel ? r->choice.channels * 120 * RS_NS : 0));
+	return gpus *
+	       (4500 * RS_NS + messages * note + (by_channel ? r->choice.channels * element : 0));
 }
 
 /* Messages from the GPUs of a node to one of another go together: PXN takes them to one NIC, and

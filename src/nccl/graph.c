@@ -45,6 +45,21 @@ static float socket_bw(uint32_t release, const struct rs_nccl_item *cpu)
 	return new && cpu->model >= 0xcf ? 40.0f : new && cpu->model >= 0x8f ? 22.0f : 10.0f;
 }
 
+/* A CPU of 2022 or later: Sapphire Rapids, Genoa, Grace. */
+static bool fast_cpu(const struct rs_nccl_item *cpu)
+{
+	enum { SAPPHIRE_RAPIDS = 0x8f, GENOA = 0x11 };
+
+	if (cpu->arch != RS_NCCL_X86 || cpu->vendor == RS_NCCL_INTEL)
+		return cpu->arch == RS_NCCL_ARM ||
+		       (cpu->family == 6 && cpu->model >= SAPPHIRE_RAPIDS);
+	if (cpu->vendor != RS_NCCL_AMD)
+		return false;
+	/* some write the family as CPUID has it, some with NCCL's shift */
+	return cpu->family == 191 || cpu->family == 26 ||
+	       ((cpu->family == 175 || cpu->family == 25) && cpu->model == GENOA);
+}
+
 /* Adds to the link of this class to a node, or makes it; links stay in falling order. */
 static void join(struct rs_nccl_topo *t, struct node *a, struct node *b, enum rs_nccl_path class,
 		 float bw)
@@ -162,6 +177,7 @@ static void add_item(struct making *m, int item)
 	if (n && n->kind == CPU) {
 		n->arch = p->arch;
 		n->vendor = p->vendor;
+		n->fast = fast_cpu(p);
 	} else if (n && !(n->kind == NIC && !n->n_links)) {
 		join_both(m->t, n, m->of[p->parent], RS_NCCL_PIX, p->bw);
 	}

@@ -38,6 +38,7 @@ struct node {
 	/* CPU */
 	enum rs_nccl_cpu_arch arch;
 	enum rs_nccl_cpu_vendor vendor;
+	bool fast;
 	/* NET */
 	float net_bw, latency;
 	uint64_t asic;

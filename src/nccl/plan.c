@@ -389,8 +389,10 @@ static void agree_cpu(struct rs_nccl_plan *p, const struct node *cpu, bool first
 	if (first) {
 		p->cpu_arch = cpu->arch;
 		p->cpu_vendor = cpu->vendor;
+		p->cpu_fast = cpu->fast;
 		return;
 	}
+	p->cpu_fast &= cpu->fast;
 	if (p->cpu_arch != cpu->arch)
 		p->cpu_arch = RS_NCCL_ARCH_MIXED;
 	if (p->cpu_vendor != cpu->vendor)

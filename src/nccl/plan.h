@@ -145,6 +145,7 @@ struct rs_nccl_plan {
 	int min_cc, max_cc;
 	enum rs_nccl_cpu_arch cpu_arch;
 	enum rs_nccl_cpu_vendor cpu_vendor; /* 0: unknown */
+	bool cpu_fast;                      /* of 2022 or later, on each node */
 	bool all_nvlink;                    /* between all GPUs of each node */
 	bool nvswitch;                      /* on each node */
 	bool rccl;                          /* AMD's GPUs: no multicast */

@@ -840,19 +840,36 @@ static void test_nccl_one_thread_starts_many(void **state)
 	assert_int_equal(start, 36 * RS_US);
 	c->inside.den = c->net.den = 0;
 	run_twin(c, 1);
-	/* to 2.21 a work element for each channel beside */
-	conf.bytes = 64 << 20;
-	for (int old = 0; old < 2; old++) {
+	rs_fabric_free(f);
+}
+
+/* To 2.21 a work element for each channel beside, in half of the time on a CPU of 2022 or later. */
+static void test_nccl_one_thread_writes_elements(void **state)
+{
+	static const struct {
+		const char *host, *version;
+		rs_time element;
+	} cases[] = {{"scoreboard/hosts/hgx-h100.xml", "2.22.3", 0},
+		     {"scoreboard/hosts/hgx-h100.xml", "2.21.5", 60 * RS_NS},
+		     {"scoreboard/hosts/dgx-a100.xml", "2.21.5", 120 * RS_NS}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rs_fabric *f = nccl_fabric(cases[i].host, 1);
+		struct rs_collective_conf conf = {.bytes = 64 << 20};
 		const char *algorithm, *protocol;
+		rs_time start = 0;
+		struct rs_coll *c;
 		int channels;
 
-		conf.nccl.version = old ? "2.21.5" : "2.22.3";
+		conf.nccl.gpus_per_thread = 8;
+		conf.nccl.version = cases[i].version;
 		c = nccl_plan(f, conf);
 		assert_true(rs_coll_chosen(c, &algorithm, &protocol, &channels));
 		step_time(c, c->n_lanes - 1, &start);
-		assert_int_equal(start, 36 * RS_US + old * 8 * channels * 120 * RS_NS);
+		assert_int_equal(start, 36 * RS_US + 8 * channels * cases[i].element);
+		rs_fabric_free(f);
 	}
-	rs_fabric_free(f);
 }
 
 /* EFA's messages take longer on their way, and its plugin at each; without RDMA WRITE there is
@@ -1844,6 +1861,7 @@ int main(void)
 		TEST(test_nccl_scale_divides_costs),
 		TEST(test_nccl_chooses_as_for_another_size),
 		TEST(test_nccl_one_thread_starts_many),
+		TEST(test_nccl_one_thread_writes_elements),
 		TEST(test_nccl_networks_differ),
 		TEST(test_nccl_chunks_as_aws_sets_them),
 		TEST(test_nccl_slingshot_copies_by_software),
