@@ -113,5 +113,6 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_fi_info,
 	&rs_reader_job_size,
 	&rs_reader_container,
+	&rs_reader_helped,
 	NULL,
 };

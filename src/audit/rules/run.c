@@ -9,6 +9,7 @@
 #include "audit/rules/profile.h"
 #include "audit/rules/rule.h"
 #include "audit/rules/run.h"
+#include "audit/rules/helped.h"
 #include "audit/rules/stated.h"
 
 const struct rs_rule *rs_rule_find(const char *id)
@@ -251,6 +252,7 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 			if (chosen(r, &c))
 				r->run(a, r);
 	rs_messages_judge(a, chosen, &c);
+	rs_helped_judge(a, chosen, &c);
 	rs_stated_judge(a, chosen, &c);
 	rs_evidence_states(a, chosen, &c);
 	if (a->err)
