@@ -298,6 +298,7 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "verbs-create",
+		.against = "message kernel-qp", /* the firmware's own limit */
 		.errno_is = 12,
 		.check = "H05",
 		.severity = CRIT,
