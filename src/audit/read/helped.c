@@ -69,7 +69,8 @@ static const char *find_any(const char *low, const char *const *words, unsigned 
 	for (unsigned i = 0; i < n; i++) {
 		const char *at = strstr(low, words[i]);
 
-		if (at && (at == low || !isalpha((unsigned char)at[-1])) && (!first || at < first))
+		if (at && (at == low || !isalpha((unsigned char)at[-1]) || *at == '?') &&
+		    (!first || at < first))
 			first = at;
 	}
 	return first;
