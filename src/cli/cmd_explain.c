@@ -417,13 +417,14 @@ static unsigned others(const struct rs_audit *a, const struct rs_finding *const 
 	return shown;
 }
 
-static void answer_facts(const struct rs_question *q, const struct rs_audit *a)
+/* How many. */
+static unsigned answer_facts(const struct rs_question *q, const struct rs_audit *a)
 {
 	const struct rs_fact *fact[FACTS];
 	unsigned n = rs_question_facts(q, a, fact, FACTS);
 
 	if (n)
-		puts("\nRead of it:");
+		puts("Read of it:");
 	for (unsigned i = 0; i < n; i++)
 		if (fact[i]->line)
 			rs_paragraph(stdout, 2, "%s:%u: %s %s = %.120s", fact[i]->file,
@@ -432,6 +433,7 @@ static void answer_facts(const struct rs_question *q, const struct rs_audit *a)
 		else
 			rs_paragraph(stdout, 2, "%s: %s %s = %.120s", fact[i]->file,
 				     fact[i]->subject, fact[i]->name, fact[i]->value);
+	return n;
 }
 
 /* ---- Lines of the files themselves ---- */
@@ -453,9 +455,14 @@ static int answer(const char *text, const struct rs_audit *a, const struct texts
 	const struct rs_finding *found[ANSWERS + 1], *other[ANSWERS + 1];
 	struct rs_question q;
 	unsigned n, k, beside_it;
+	bool asks;
 
 	rs_question_make(&q, text);
 	printf("\"%s\": what the files say of its words\n\n", text);
+	/* who asks what something is gets that first */
+	asks = rs_question_asks(text);
+	if (asks && answer_facts(&q, a))
+		putchar('\n');
 	n = answers(&q, a, RS_FAIL, found);
 	for (unsigned i = 0; i < n && i < FOUND_SHOWN; i++) {
 		line_of(found[i]);
@@ -476,7 +483,10 @@ static int answer(const char *text, const struct rs_audit *a, const struct texts
 		}
 	}
 	beside_it = others(a, found, n);
-	answer_facts(&q, a);
+	if (!asks) {
+		putchar('\n');
+		answer_facts(&q, a);
+	}
 	answer_lines(&q, t);
 	printf("\n%u found by its words, %u beside\n", n, beside_it);
 	read_texts(a);
@@ -492,8 +502,18 @@ static void read_of(const char *text, const struct rs_symptom *s, const struct r
 	if (!strcmp(text, s->name))
 		return;
 	rs_question_make(&q, text);
+	putchar('\n');
 	answer_facts(&q, a);
 	answer_lines(&q, t);
+}
+
+/* "is mlx5_0 up?": what is asked for is the state of a part that was read, no symptom. */
+static bool asks_for_state(const char *text, const struct rs_audit *a)
+{
+	struct rs_question q;
+
+	rs_question_make(&q, text);
+	return rs_question_asks(text) && rs_question_part(&q, a);
 }
 
 /* A symptom that shares a word or two with a question is not what it asks for, where a check has
@@ -561,7 +581,9 @@ static int walk(const struct rs_symptom *s, const char *text, struct rs_audit *a
 	if (err)
 		return rs_cli_error(e);
 	texts_load(&t, path, n);
-	status = !s || asks_for_check(s, text) ? answer(text, a, &t) : walk_steps(s, text, a, &t);
+	status = !s || asks_for_state(text, a) || asks_for_check(s, text)
+			 ? answer(text, a, &t)
+			 : walk_steps(s, text, a, &t);
 	texts_free(&t);
 	return status;
 }

@@ -12,6 +12,13 @@
 static const struct {
 	const char *said, *meant;
 } synonyms[] = {
+	{"up", "port_state"},
+	{"up", "operstate"},
+	{"up", "link"},
+	{"down", "port_state"},
+	{"down", "operstate"},
+	{"down", "link"},
+	{"active", "port_state"},
 	{"jumbo", "mtu"},
 	{"frame", "mtu"},
 	{"frames", "mtu"},
@@ -271,11 +278,48 @@ unsigned rs_question_finding(const struct rs_question *q, const struct rs_findin
 	return n;
 }
 
-/* How many of the words a fact has; words of two letters are in everything. */
-static unsigned asked_of(const struct rs_question *q, const struct rs_fact *f)
+/* "mlx5_0" of "nic/mlx5_0"; NULL: the subject has no part. */
+static const char *part_of(const struct rs_fact *f)
+{
+	const char *slash = strchr(f->subject, '/');
+
+	return slash ? slash + 1 : NULL;
+}
+
+bool rs_question_asks(const char *text)
+{
+	static const char *const begins[] = {"what ", "which ",    "is ",       "are ", "does ",
+					     "do ",   "how many ", "how much ", "has ", "what's "};
+
+	for (unsigned i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncasecmp(text, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+const char *rs_question_part(const struct rs_question *q, const struct rs_audit *a)
+{
+	for (uint32_t h = 0; h < rs_facts_hosts(a->facts); h++) {
+		const struct rs_fact *f;
+		uint32_t walk = 0;
+
+		while ((f = rs_facts_next(a->facts, &walk, rs_facts_host(a->facts, h), "", "")))
+			for (unsigned i = 0; part_of(f) && i < q->n; i++)
+				if (!q->meant[i] && strlen(q->word[i]) > 2 &&
+				    !strcasecmp(part_of(f), q->word[i]))
+					return part_of(f);
+	}
+	return NULL;
+}
+
+/* How many of the words a fact has; words of two letters are in everything. part: what the question
+ * names, whose facts alone are asked for; NULL. */
+static unsigned asked_of(const struct rs_question *q, const struct rs_fact *f, const char *part)
 {
 	unsigned n = 0;
 
+	if (part && (!part_of(f) || strcmp(part_of(f), part)))
+		return 0;
 	for (unsigned i = 0; i < q->n; i++)
 		n += strlen(q->word[i]) > 2 && in_fact(f, q->word[i]);
 	/* of counters those above 0 tell more */
@@ -285,6 +329,7 @@ static unsigned asked_of(const struct rs_question *q, const struct rs_fact *f)
 unsigned rs_question_facts(const struct rs_question *q, const struct rs_audit *a,
 			   const struct rs_fact **out, unsigned most)
 {
+	const char *part = rs_question_part(q, a);
 	unsigned n = 0;
 
 	for (uint32_t h = 0; h < rs_facts_hosts(a->facts); h++) {
@@ -292,9 +337,9 @@ unsigned rs_question_facts(const struct rs_question *q, const struct rs_audit *a
 		uint32_t walk = 0;
 
 		while ((f = rs_facts_next(a->facts, &walk, rs_facts_host(a->facts, h), "", ""))) {
-			unsigned k = f->file ? asked_of(q, f) : 0, at = n;
+			unsigned k = f->file ? asked_of(q, f, part) : 0, at = n;
 
-			while (at && asked_of(q, out[at - 1]) < k)
+			while (at && asked_of(q, out[at - 1], part) < k)
 				at--;
 			if (!k || at == most)
 				continue;

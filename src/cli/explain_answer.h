@@ -28,8 +28,14 @@ double rs_question_has(const char *line, size_t n, const char *w);
 /* How many of its words a finding has: in its title, its check's name, its facts. */
 unsigned rs_question_finding(const struct rs_question *q, const struct rs_finding *f);
 
-/* Facts read from a file that have some of its words, those with most first; how many, at most
- * `most`. */
+/* Does it ask what something is, rather than say what is wrong? */
+bool rs_question_asks(const char *text);
+
+/* The device, interface or port that the question names, as facts have it; NULL: none. */
+const char *rs_question_part(const struct rs_question *q, const struct rs_audit *a);
+
+/* Facts read from a file that have some of its words, those with most first, of what it names
+ * alone; how many, at most `most`. */
 unsigned rs_question_facts(const struct rs_question *q, const struct rs_audit *a,
 			   const struct rs_fact **out, unsigned most);
 

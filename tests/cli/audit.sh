@@ -325,3 +325,11 @@ printf '%s\n' 'root@gpu17:~# ulimit -l' 64 'root@gpu17:~# ibv_reg_mr_test' \
 	'NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory' >"$tmp/paste.txt"
 status 1 "$ripstop" audit --price none "$tmp/paste.txt"
 grep -q '^  fix       on gpu17;' "$tmp/out"
+# who asks what something is gets that first, of the part that the question names
+printf '%s\n' '$ uname -r' 6.8.0-40-generic '$ ibdev2netdev' 'mlx5_0 port 1 ==> ens1np0 (Up)' \
+	'mlx5_1 port 1 ==> ens2np0 (Down)' >"$tmp/state.txt"
+status 1 "$ripstop" explain 'is mlx5_0 up?' "$tmp/state.txt"
+sed -n 3,4p "$tmp/out" | grep -q 'nic/mlx5_0 link = Up'
+! sed -n '/^Read of it/,/^$/p' "$tmp/out" | grep -q mlx5_1
+status 1 "$ripstop" explain 'what kernel is running?' "$tmp/state.txt"
+sed -n 4p "$tmp/out" | grep -q 'host kernel = 6.8.0-40-generic'
