@@ -459,7 +459,7 @@ static int answer(const char *text, const struct rs_audit *a, const struct texts
 
 	rs_question_make(&q, text);
 	printf("\"%s\": what the files say of its words\n\n", text);
-	/* who asks what something is gets that first */
+	/* a question of what something is gets that first */
 	asks = rs_question_asks(text);
 	if (asks && answer_facts(&q, a))
 		putchar('\n');

@@ -880,6 +880,23 @@ static struct rs_pairs *create(struct rs_arena *a)
 	return p->cells && p->name ? p : NULL;
 }
 
+/* What no form took, and what the first error was of: lines in words of their own. */
+static void read_loose(struct reader *r, const char *text, size_t n)
+{
+	char *plain = pairs_loose(text, n);
+
+	if (!plain)
+		return;
+	r->err = 0;
+	r->line = 0;
+	r->n_words = r->n_columns = r->rows = 0;
+	r->commas = r->numbered = false;
+	if (r->e)
+		*r->e = (struct rs_error){0};
+	read_lines(r, plain, strlen(plain));
+	free(plain);
+}
+
 int rs_pairs_read(const char *text, size_t n, const char *path, struct rs_arena *a,
 		  struct rs_pairs **p, struct rs_error *e)
 {
@@ -909,6 +926,8 @@ int rs_pairs_read(const char *text, size_t n, const char *path, struct rs_arena 
 		pairs_read_logs(r, text, n);
 	else
 		read_lines(r, text, n);
+	if (r->err != -ENOMEM && r->p->cells->n == before)
+		read_loose(r, text, n);
 	if (!r->err && r->p->cells->n == before) {
 		r->line = r->line ? r->line : 1;
 		pairs_bad(r, "expected a matrix of pairs: a table with names, lines of 'A B "

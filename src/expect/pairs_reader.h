@@ -44,4 +44,8 @@ void pairs_add(struct reader *r, uint32_t from, uint32_t to, double value);
 bool pairs_is_log(const char *text, size_t n);
 void pairs_read_logs(struct reader *r, const char *text, size_t n);
 
+/* pairs_loose.c: the text's lines as "A B value UNIT", as many lines, by free(); NULL: most of them
+ * are no pairs. */
+char *pairs_loose(const char *text, size_t n);
+
 #endif

@@ -325,7 +325,7 @@ printf '%s\n' 'root@gpu17:~# ulimit -l' 64 'root@gpu17:~# ibv_reg_mr_test' \
 	'NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory' >"$tmp/paste.txt"
 status 1 "$ripstop" audit --price none "$tmp/paste.txt"
 grep -q '^  fix       on gpu17;' "$tmp/out"
-# who asks what something is gets that first, of the part that the question names
+# a question of what something is gets that first, of the part that it names
 printf '%s\n' '$ uname -r' 6.8.0-40-generic '$ ibdev2netdev' 'mlx5_0 port 1 ==> ens1np0 (Up)' \
 	'mlx5_1 port 1 ==> ens2np0 (Down)' >"$tmp/state.txt"
 status 1 "$ripstop" explain 'is mlx5_0 up?' "$tmp/state.txt"

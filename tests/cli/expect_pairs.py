@@ -285,6 +285,15 @@ def forms(ripstop):
             d = judge(ripstop, write("m", text))
             if [f["what"] for f in d["faults"]] != ["host h3"]:
                 fail(f"{text}: {d}")
+        # lines in words of their own, each way of a pair
+        for line in ("{a} <-> {b}: busbw {v} GB/s", "Testing {a} - {b} ... {v} Gbps OK", "{a}->{b} {v} Gb/sec",
+                     "[pair {i}/20] nodes={a},{b} avg_busbw={v}", "2026-03-01 10:00:{i:02d} INFO pair {a} {b} bandwidth={v}Gb/s iters=20",
+                     "  * `{a}` vs `{b}` => {v} GB/s (avg of 20)", "({a}, {b}) | {v} GB/s | PASS", "{b} from {a}, size 1048576: rate {v} Gb/s",
+                     "RESULT src={a} dst={b} gbps={v}", "ib_write_bw {a} --> {b} = {v} Gb/s"):
+            text = "".join(line.format(a=a, b=b, v=round(value(a, b), 1), i=i) + "\n" for i, (a, b) in enumerate(pairs))
+            d = judge(ripstop, write("m", text))
+            if [f["what"] for f in d["faults"]] != ["host h3"]:
+                fail(f"{text}: {d}")
         if [f["what"] for f in judge(ripstop, logs)["faults"]] != ["host h3"]:
             fail("logs")
         programs(ripstop, write, names, pairs, value)
