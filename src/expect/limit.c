@@ -107,7 +107,10 @@ static void reliefs_of_pair(struct rs_expect *x, struct kind *k, enum rs_expect_
 	struct rs_dma_limits d = rs_dma_limits_of(p, &rs_host_defaults);
 
 	if (test == RS_EXPECT_READ)
-		add(k, KNOB_READS, 64, "16 READs of a queue pair under way (try -q 2)");
+		add(k, KNOB_READS, 64,
+		    rs_arena_printf(x->arena, "%u READ%s of a queue pair under way (%s)",
+				    m->reads ? m->reads : 16, m->reads == 1 ? "" : "s",
+				    m->reads && m->reads < 16 ? "-o" : "try -q 2"));
 	if (m->mtu < 4096)
 		add(k, KNOB_MTU, 4096, rs_arena_printf(x->arena, "the path MTU, %u B", m->mtu));
 	add(k, KNOB_RATES, 2, port(x, true));

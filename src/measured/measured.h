@@ -36,11 +36,11 @@ struct rs_measured {
 	uint32_t per_thread; /* GPUs whose kernels a thread starts (nGpus); 0: it does not say */
 	uint32_t operations; /* NCCL's Inspector: those that the rows are medians of; else 0 */
 	/* perftest's own head: 0, NULL and false where it does not say */
-	bool read, atomic; /* RDMA_Read or Atomic; Atomic */
-	bool both;         /* both ways at once (-b): its rate is of both */
-	uint32_t qps, mtu;
-	const char *device; /* "mlx5_0" */
-	const char *link;   /* "IB", "Ethernet" */
+	bool read, atomic;        /* RDMA_Read or Atomic; Atomic */
+	bool both;                /* both ways at once (-b): its rate is of both */
+	uint32_t qps, mtu, reads; /* reads: READs and atomics of a queue pair under way (-o) */
+	const char *device;       /* "mlx5_0" */
+	const char *link;         /* "IB", "Ethernet" */
 	uint32_t n_rows;
 	struct rs_measured_row *rows; /* sizes rise */
 };

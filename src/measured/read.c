@@ -277,6 +277,9 @@ static void perf_settings(struct reader *r)
 			m->mtu = (uint32_t)atoi(value);
 		else if (!strcmp(key, "Device") && !m->device)
 			m->device = rs_arena_strdup(r->arena, value);
+		else if (i && !strcmp(key, "reads") && !strcmp(r->word[i - 1], "Outstand") &&
+			 atoi(value) > 0 && atoi(value) <= 256)
+			m->reads = (uint32_t)atoi(value);
 		else if (i && !strcmp(key, "type") && !strcmp(r->word[i - 1], "Link"))
 			m->link = rs_arena_strdup(r->arena, value);
 	}
