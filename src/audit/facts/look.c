@@ -2,6 +2,7 @@
  * a counter did. IBTA vol. 1 16.1.3.5 (widths of PortCounters). */
 #include "audit/facts/look.h"
 #include "audit/facts/nccl.h"
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +152,66 @@ const char *rs_look_nic_at(const struct rs_audit *a, const char *host, const cha
 		if (rs_look_pci_of(a, host, nic, own, sizeof(own)) && !strcmp(own, pci))
 			return nic;
 	return NULL;
+}
+
+bool rs_look_management(const char *port)
+{
+	/* a name that ends in '#' has a figure there, one that ends in '$' ends itself */
+	static const char *const names[] = {
+		"mgmt", "management", "ma#", "meth",     "fxp#",     "em0$", "me0$",
+		"vme$", "m-gigabit",  "oob", "re0:mgmt", "re1:mgmt", "bmc",  "gigabitethernet0$"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t n = strcspn(names[i], "#$");
+
+		if (strncasecmp(port, names[i], n))
+			continue;
+		if (names[i][n] == '#' ? isdigit((unsigned char)port[n]) != 0
+		    : names[i][n]      ? !port[n] || port[n] == '.'
+				       : true)
+			return true;
+	}
+	return false;
+}
+
+/* Names of 1 Gb/s ports: Junos' ge-, and what Cisco, Huawei and H3C write out. */
+static bool gigabit(const char *port)
+{
+	return !strncmp(port, "ge-", 3) || !strncmp(port, "fe-", 3) ||
+	       !strncmp(port, "GigabitEthernet", 15) || !strncmp(port, "FastEthernet", 12) ||
+	       (!strncmp(port, "Gi", 2) && isdigit((unsigned char)port[2])) ||
+	       (!strncmp(port, "GE", 2) && isdigit((unsigned char)port[2]));
+}
+
+/* The host shows itself to be a switch: eth0 is its management. */
+static bool of_switch(const struct rs_audit *a, const char *host)
+{
+	uint32_t at = 0;
+
+	return rs_facts_is_switch(a->facts, host) ||
+	       rs_facts_subject(a->facts, &at, host, "port/") != NULL;
+}
+
+bool rs_look_aside(const struct rs_audit *a, const char *host, const char *subject)
+{
+	const char *name = strchr(subject, '/'), *nic;
+	int64_t mbps;
+	uint32_t at = 0;
+
+	name = name ? name + 1 : subject;
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
+
+		if (netdev && !strcmp(netdev, name))
+			return false;
+	}
+	if (rs_look_management(name) || gigabit(name) ||
+	    (!strncmp(name, "eth0", 4) && (!name[4] || name[4] == '.') && of_switch(a, host)))
+		return true;
+	mbps = rs_look_number(a, host, subject, "speed_mbps", 0);
+	if (mbps <= 0)
+		mbps = rs_look_number(a, host, subject, "bandwidth_mbps", 0);
+	return mbps > 0 && mbps <= 1000;
 }
 
 int64_t rs_look_port_rate(const struct rs_audit *a, const char *host, const char *nic)

@@ -7,6 +7,11 @@
 /* "gpu", "nic", "ethernet", "bridge", "other"; "": not known. pci: "pci/0000:16:00.0". */
 const char *rs_look_kind(const struct rs_audit *a, const char *host, const char *pci);
 bool rs_look_guest(const struct rs_audit *a, const char *host);
+/* A port for management, by the name that vendors give it ("Management1", "mgmt0", "fxp0"). */
+bool rs_look_management(const char *port);
+/* A port that no RDMA of a cluster crosses: for management, or of 1 Gb/s or less, unless an RDMA
+ * device of the host has it. subject: "port/Management1", "netdev/em0". */
+bool rs_look_aside(const struct rs_audit *a, const char *host, const char *subject);
 /* Does this host have a GPU, an RDMA device? By any fact. */
 bool rs_look_has_gpu(const struct rs_audit *a, const char *host);
 bool rs_look_has_rdma(const struct rs_audit *a, const char *host);

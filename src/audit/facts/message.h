@@ -24,6 +24,8 @@ struct rs_message {
 	int errno_is;    /* of rows found by key and errno: which; 0: any other */
 	bool gpu;        /* of rows by errno: only where the host's text is of GPUs */
 	bool meant;      /* wrong only where RDMA was meant: one machine alone is not accused */
+	bool odd;        /* major where it is of one port, and of all its like the opposite */
+	bool lossless;   /* wrong only where something shows that a lossless class is meant */
 	bool tried;      /* counts at the level of DEBUG, too */
 	bool general;    /* by a name alone: a check that judged the same line knows better */
 	bool follows;    /* a consequence: what failed first is said elsewhere */

@@ -317,6 +317,22 @@ static bool config_line(struct paragraph *p, const char *text)
 	return strstr(text, "packets") || strstr(text, "errors");
 }
 
+/* "BW 1000000 kbit", "BW 100000000 Kbit/sec", "LineSpeed 1000M": what the port's
+ * link or its kind carries. */
+static void bandwidth(struct paragraph *p, const char *text)
+{
+	const char *bw = strstr(text, "BW "), *line = strstr(text, "LineSpeed ");
+	long long n = 0;
+	char unit = 'k';
+
+	if (!(bw && sscanf(bw, "BW %lld Kbit", &n) == 1 && strcasestr(bw, "kbit")) &&
+	    !(line && sscanf(line, "LineSpeed %lld%c", &n, &unit) == 2 && strchr("GM", unit)))
+		return;
+	n = unit == 'G' ? n * 1000 : unit == 'k' ? n / 1000 : n;
+	if (n > 0)
+		rs_input_add(p->a, p->in, p->line, NULL, p->subject, "bandwidth_mbps", "%lld", n);
+}
+
 static int score_paragraph(const struct rs_input *in)
 {
 	struct rs_line l = {0};
@@ -361,6 +377,7 @@ static int read_paragraph(struct rs_audit *a, const struct rs_input *in)
 			rs_input_add(a, in, l.number, NULL, p.subject, "mtu", "%d", mtu);
 		else if ((at = strstr(l.text, " mtu ")) && sscanf(at, " mtu %d", &mtu) == 1)
 			rs_input_add(a, in, l.number, NULL, p.subject, "mtu", "%d", mtu);
+		bandwidth(&p, l.text);
 		if (!strncmp(l.text, "Input statistics", 16) || !strcmp(l.text, "RX"))
 			p.section = IN;
 		else if (!strncmp(l.text, "Output statistics", 17) || !strcmp(l.text, "TX"))

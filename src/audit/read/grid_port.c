@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/look.h"
 #include "audit/read/grid_state.h"
 #include "audit/read/place.h"
 
@@ -113,5 +114,5 @@ bool rs_grid_aside(const char *port)
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(port, names[i], strlen(names[i])))
 			return true;
-	return false;
+	return rs_look_management(port);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/look.h"
 #include "audit/facts/message.h"
 #include "audit/read/readers.h"
 #include "audit/read/shown.h"
@@ -286,9 +287,23 @@ static bool holds(const struct rs_shown_row *r, const struct kept *k)
 	return false;
 }
 
+/* The text names RoCE or a lossless class: what a port has by default is a fault there. */
+static bool names_lossless(const struct rs_input *in)
+{
+	static const char *const words[] = {"roce", "rdma", "no-loss", "noloss", "lossless"};
+
+	for (size_t i = 0; i + 4 <= in->size; i++)
+		for (unsigned k = 0; k < sizeof(words) / sizeof(*words); k++)
+			if (in->size - i >= strlen(words[k]) &&
+			    !strncasecmp(in->data + i, words[k], strlen(words[k])))
+				return true;
+	return false;
+}
+
 static void say(struct at *s, const struct rs_line *l, const struct rs_shown_row *r,
 		const struct kept *k)
 {
+	const char *told = r->message;
 	const struct rs_input *in = s->in;
 	char subject[NAME + 16];
 	const struct rs_message *m = r->message ? rs_message_find(r->message) : NULL;
@@ -305,8 +320,13 @@ static void say(struct at *s, const struct rs_line *l, const struct rs_shown_row
 	}
 	if (!m || rs_message_but(m, l->text))
 		return;
-	if (rs_input_tell(s->a, in, l->number, l->text, r->message, s->entry))
-		s->ports |= !strncmp(r->message, "port-", 5);
+	/* no RDMA crosses a port for management: its classes and drops say nothing of it */
+	if (m->check && rs_look_management(s->entry) && strcmp(m->check, "S17"))
+		return;
+	if (!strcmp(told, "pfc-port-default") && names_lossless(in))
+		told = "pfc-port-off";
+	if (rs_input_tell(s->a, in, l->number, l->text, told, s->entry))
+		s->ports |= !strncmp(told, "port-", 5);
 }
 
 static void take(struct at *s, const struct rs_line *l)

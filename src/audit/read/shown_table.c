@@ -309,7 +309,7 @@ const struct rs_shown rs_shown_blocks[] = {
 	 "show class-of-service interface",
 	 {"Physical interface: @, Index: #"},
 	 ROWS(ENTRY("^Physical interface: @,"),
-	      TELL("^Congestion-notification: Disabled", "pfc-port-off"),
+	      TELL("^Congestion-notification: Disabled", "pfc-port-default"),
 	      TELL("^Congestion-notification: Enabled", "pfc-port-on"))},
 	{"junos-optics",
 	 "port/",

@@ -104,7 +104,9 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 {
 	struct rs_rise bad, all;
 	struct rs_finding *f;
-	bool known;
+	/* a cable that damages frames is at fault wherever it is */
+	bool known, aside = c->bad != errors_in && c->bad != errors_out &&
+			    rs_look_aside(a, host, subject);
 	double share;
 
 	if (!first(a, host, subject, c->bad, &bad) || bad.by <= 0)
@@ -116,7 +118,7 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 	if (share < (major < drops_major ? least : drops_noted) || (!known && major >= drops_major))
 		return;
 	f = rs_finding_new(a, r, RS_FAIL,
-			   share < least                            ? RS_INFO
+			   share < least || aside                   ? RS_INFO
 			   : says_little(a, host, subject, c, &bad) ? RS_MINOR
 			   : (known && share >= major) || (!bad.lifetime && major < drops_major) ||
 					   (!known && bad.by >= ERRORS_MANY)
@@ -126,6 +128,12 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			   rs_look_since(a, &bad));
 	rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
 	rs_finding_fact(f, bad.now);
+	if (aside) {
+		rs_finding_why(a, f,
+			       "a port for management, or of 1 Gb/s: no RDMA of a cluster "
+			       "crosses it");
+		return;
+	}
 	if (known) {
 		rs_finding_fact(f, all.now);
 		rs_finding_why(a, f,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/facts/level.h"
+#include "audit/facts/look.h"
 #include "audit/facts/message.h"
 #include "audit/rules/container.h"
 #include "audit/rules/message.h"
@@ -24,7 +25,8 @@ struct heard {
 	const char *name;
 	struct rs_finding *f;
 	uint32_t lines, hosts, looked;
-	bool grave; /* a line is more than a warning */
+	uint32_t odd; /* lines of one port that differs from all its like */
+	bool grave;   /* a line is more than a warning */
 };
 
 /* ---- RDMA that was meant ---- */
@@ -142,6 +144,42 @@ const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *hos
 	return rs_facts_get(a->facts, host, "nccl", "via_socket");
 }
 
+/* What shows that a class of this fabric is meant to be lossless: PFC or ECN somewhere, a host with
+ * RDMA, a job over it, or RoCE by its name. NULL: nothing. */
+static const struct rs_fact *lossless_meant(const struct rs_audit *a)
+{
+	static const char *const signs[] = {"message pfc-port-on", "message rdma-meant",
+					    "env NCCL_IB"};
+	static const char *const words[] = {"roce", "rdma", "no-loss", "lossless", "priority-flow"};
+	enum { LOOKED_AT = 20000 };
+	const struct rs_fact *f;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		uint32_t at = 0;
+
+		for (unsigned k = 0; k < sizeof(signs) / sizeof(*signs); k++)
+			if ((f = rs_message_fact(a, host, signs[k])))
+				return f;
+		if ((f = rs_facts_next(a->facts, &at, host, "nic/", "")))
+			return f;
+		at = 0;
+		for (uint32_t n = 0;
+		     n < LOOKED_AT && (f = rs_facts_next(a->facts, &at, host, "", "")); n++) {
+			size_t m = strlen(f->name);
+
+			if (m > 4 && !strcmp(f->name + m - 4, "/ecn") && f->numeric && f->number)
+				return f;
+			if (!strncmp(f->name, "pfc/", 4) && f->numeric && f->number)
+				return f;
+			for (unsigned k = 0; k < sizeof(words) / sizeof(*words); k++)
+				if (strcasestr(f->value, words[k]))
+					return f;
+		}
+	}
+	return NULL;
+}
+
 /* ---- Findings ---- */
 
 static bool cites(const struct rs_finding *f, const struct rs_fact *line)
@@ -175,6 +213,11 @@ static bool told(struct rs_audit *a, const struct rs_message *m, const struct rs
 		if (f->verdict != RS_FAIL || !cites(f, line) ||
 		    (strcmp(f->rule->id, m->check) && !(m->general && akin(f->rule->id, m->check))))
 			continue;
+		/* a note of a port that no RDMA crosses stays one */
+		if (f->severity == RS_INFO && f->n_subjects && f->subject[0].part &&
+		    rs_look_aside(a, f->subject[0].host,
+				  rs_audit_text(a, "netdev/%s", f->subject[0].part)))
+			return true;
 		/* a note does not stand for a fault of what the line is about */
 		if (!strcmp(f->rule->id, "A01") && strcmp(m->check, "A01") &&
 		    m->severity > f->severity)
@@ -331,6 +374,97 @@ static bool within_own_limit(struct heard *h, const char *host, const struct rs_
 	return limit && dbm_of(limit->value, &least) && is > least;
 }
 
+/* The facts of the port that a table calls so: "Et4/1" is Ethernet4/1. NULL: none. */
+static const char *port_of(const struct rs_audit *a, const char *host, const char *name)
+{
+	const char *figures = strpbrk(name, "0123456789"), *port;
+	uint32_t at = 0;
+
+	while (figures && (port = rs_facts_subject(a->facts, &at, host, "port/"))) {
+		const char *own = strpbrk(port + 5, "0123456789");
+
+		if (own && !strcmp(own, figures) && (port[5] | 32) == (*name | 32))
+			return port;
+	}
+	return NULL;
+}
+
+/* A port of another kind than its siblings: without a link, slower, of storage or management. */
+static bool other_kind(const struct rs_audit *a, const char *host, const char *name)
+{
+	static const char *const roles[] = {"mgmt",   "manage", "stor", "nfs",    "uplink",
+					    "router", "oob",    "peer", "border", "wan"};
+	const char *port = port_of(a, host, name), *other;
+	const char *state, *admin, *what, *speed;
+	uint32_t at = 0;
+
+	if (!port)
+		return rs_look_management(name);
+	state = rs_facts_value(a->facts, host, port, "link_state");
+	admin = rs_facts_value(a->facts, host, port, "admin");
+	what = rs_facts_value(a->facts, host, port, "description");
+	speed = rs_facts_value(a->facts, host, port, "speed_mbps");
+	if ((state && strcmp(state, "connected")) || (admin && !strcmp(admin, "down")) ||
+	    rs_look_aside(a, host, port))
+		return true;
+	for (unsigned i = 0; what && i < sizeof(roles) / sizeof(*roles); i++)
+		if (strcasestr(what, roles[i]))
+			return true;
+	while (speed && (other = rs_facts_subject(a->facts, &at, host, "port/"))) {
+		const char *theirs = rs_facts_value(a->facts, host, other, "speed_mbps");
+
+		if (theirs && strcmp(other, port) && !strcmp(theirs, speed))
+			return false;
+	}
+	return speed != NULL;
+}
+
+/* The device that a line is of; NULL: none, or beyond those that are looked at. */
+static const char *device_of(const struct heard *h, const char *host, const struct rs_fact *line)
+{
+	enum { LOOKED_AT = 512 };
+	const struct rs_fact *f;
+	uint32_t at = 0;
+
+	for (unsigned n = 0; n < LOOKED_AT &&
+			     (f = rs_facts_next(h->a->facts, &at, host, "message_device", h->name));
+	     n++)
+		if (f->line == line->line && !strcmp(f->file, line->file))
+			return f->value;
+	return NULL;
+}
+
+/* What is said of classes, PFC, headroom or drops of a port that no RDMA crosses. */
+static bool of_aside(const struct heard *h, const char *host, const struct rs_fact *line)
+{
+	static const char *const checks[] = {"C08", "S01", "S02", "S03", "S04",
+					     "S05", "S06", "S07", "S08", "S13"};
+	const char *device;
+	bool concerns = false;
+
+	for (unsigned i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+		concerns |= !strcmp(h->m->check, checks[i]);
+	device = concerns ? device_of(h, host, line) : NULL;
+	return device && rs_look_aside(h->a, host, rs_audit_text(h->a, "port/%s", device));
+}
+
+/* One port of a table is off, and all others of it, three at least, are on. */
+static bool is_odd(const struct heard *h, const char *host, const struct rs_fact *line)
+{
+	enum { NEAR = 300, LEAST = 3 };
+	static const char *const names[] = {"pfc-port-on", "pfc-port-inactive", "pfc-port-auto"};
+	const char *device = device_of(h, host, line);
+	const struct rs_fact *f;
+	unsigned n[3] = {0};
+	uint32_t at = 0;
+
+	for (unsigned i = 0; i < 3; i++, at = 0)
+		while ((f = rs_facts_next(h->a->facts, &at, host, "message", names[i])))
+			n[i] += !strcmp(f->subject, "message") && !strcmp(f->file, line->file) &&
+				f->line + NEAR > line->line && f->line < line->line + NEAR;
+	return n[0] >= LEAST && !n[1] && !n[2] && device && !other_kind(h->a, host, device);
+}
+
 static void hear_host(struct heard *h, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *line, *meant = NULL;
@@ -342,12 +476,15 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 		return;
 	if (h->m->given && !rs_message_fact(h->a, host, h->m->given))
 		return;
+	if (h->m->lossless && !(meant = lossless_meant(h->a)))
+		return;
 	if (h->m->meant && (rs_failed(h->a, h->m->check, host, RS_INFO) ||
 			    !(meant = rs_message_meant(h->a, host))))
 		return;
 	while ((line = rs_facts_next(h->a->facts, &at, host, "message", h->name))) {
 		if (strcmp(line->subject, "message") || strcmp(line->name, h->name) ||
-		    told(h->a, h->m, line) || within_own_limit(h, host, line))
+		    of_aside(h, host, line) || told(h->a, h->m, line) ||
+		    within_own_limit(h, host, line))
 			continue;
 		if (!here) {
 			rs_messages_overrule(h->a, h->m->check, host);
@@ -357,6 +494,8 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 			h->hosts++;
 		}
 		here++;
+		if (h->m->odd)
+			h->odd += is_odd(h, host, line);
 		h->grave |= !is_mild(h->a, h->m, line);
 		if (h->f && h->f->n_facts < QUOTED)
 			rs_finding_fact(h->f, line);
@@ -411,9 +550,16 @@ static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_me
 		 const char *name, const struct rs_message *rather)
 {
 	struct heard h = {.a = a, .m = m, .name = name, .rather = rather};
+	const char *title = m->title;
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		hear_host(&h, r, rs_facts_host(a->facts, i));
+	if (h.f && h.odd && h.odd == h.lines && h.lines == h.hosts) {
+		h.f->severity = RS_MAJOR;
+		h.f->confidence = RS_MEDIUM;
+		title = "PFC is off on one port, and on for all the others of its table";
+		h.f->title = rs_audit_text(a, "%s", title);
+	}
 	if (h.f && !h.grave && h.f->severity > RS_MINOR)
 		h.f->severity = RS_MINOR;
 	if (h.f)
@@ -423,9 +569,9 @@ static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_me
 		also(a, h.f, m->also);
 	if (!h.f || h.lines < 2)
 		return;
-	h.f->title = h.hosts > 1 ? rs_audit_text(a, "%s (%u lines, %u hosts)", m->title, h.lines,
-						 h.hosts)
-				 : rs_audit_text(a, "%s (%u lines)", m->title, h.lines);
+	h.f->title = h.hosts > 1
+			     ? rs_audit_text(a, "%s (%u lines, %u hosts)", title, h.lines, h.hosts)
+			     : rs_audit_text(a, "%s (%u lines)", title, h.lines);
 }
 
 static bool any_named(const struct rs_audit *a, const char *prefix)

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "audit/facts/hop.h"
+#include "audit/facts/look.h"
 #include "audit/rules/switch.h"
 
 struct rs_gather switch_gather(struct rs_audit *a, const struct rs_rule *r)
@@ -27,6 +28,10 @@ void switch_each_port(struct rs_gather *g, switch_port *fn)
 		while (sw && (port = rs_hop_port(g->a, &at, sw))) {
 			struct rs_hop_view v;
 
+			/* that one has PFC, and carries what somebody set it up for */
+			if (rs_look_management(port + 5) ||
+			    (rs_look_aside(g->a, sw, port) && !rs_look_any(g->a, sw, port, "pfc/")))
+				continue;
 			rs_hop_view(g->a, sw, port, &v);
 			fn(g, &v);
 		}

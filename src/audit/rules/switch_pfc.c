@@ -141,7 +141,7 @@ static void s01_demand(struct rs_gather *g, const char *sw, const struct rs_dema
 		rs_hop_view(g->a, sw, port, &v);
 		rs_hop_find(&v, d->dscp, &h);
 		if (h.lossless != 0 || h.tc < 0 || d->lossless == 0 ||
-		    !rs_hop_carries(&v, &g->site))
+		    !rs_hop_carries(&v, &g->site) || rs_look_aside(g->a, sw, port))
 			continue;
 		rs_gather_fail(g, RS_CRITICAL, sw, port, h.map, h.pfc,
 			       "hosts send DSCP %d, which %s puts in TC %d: lossy%s", d->dscp, sw,
@@ -313,7 +313,7 @@ static void s02_nowhere(struct rs_gather *g, const char *sw)
 		const struct rs_fact *oper = rs_facts_get(g->a->facts, sw, port, "pfc_oper");
 		const struct rs_fact *set = rs_facts_get(g->a->facts, sw, port, "pfc_mode");
 
-		if (!oper || !set)
+		if (!oper || !set || rs_look_aside(g->a, sw, port))
 			continue;
 		works |= strcmp(oper->value, "Off") != 0;
 		broken |= !strcmp(oper->value, "Off") && !strcmp(set->value, "On");
