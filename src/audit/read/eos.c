@@ -61,7 +61,7 @@ struct port {
 	const char *name;
 	uint32_t on_line, trust_line, dog_line;
 	const char *trust; /* NULL: not said */
-	bool pfc_on, pfc_said, watchdog;
+	bool pfc_on, pfc_said, watchdog, dog_off;
 	int8_t no_drop[8]; /* 1: no-drop, 0: drop, -1: not said */
 	uint32_t no_drop_line[8];
 };
@@ -174,6 +174,13 @@ static void flow_control(struct port *p, const struct rs_statement *s, unsigned 
 	const char *const *w = s->word + at;
 	int n;
 
+	if (left == 4 && !strcmp(w[0], "no") && !strcmp(w[1], "priority-flow-control") &&
+	    !strcmp(w[2], "pause") && !strcmp(w[3], "watchdog")) {
+		p->watchdog = false;
+		p->dog_off = true;
+		p->dog_line = s->line;
+		return;
+	}
 	if (left > 1 && !strcmp(w[0], "no") && !strcmp(w[1], "priority-flow-control") &&
 	    (left == 2 || !strcmp(w[2], "on") || !strcmp(w[2], "mode"))) {
 		p->pfc_said = true;
@@ -192,6 +199,7 @@ static void flow_control(struct port *p, const struct rs_statement *s, unsigned 
 		p->no_drop_line[n] = s->line;
 	} else if (left >= 3 && !strcmp(w[1], "pause") && !strcmp(w[2], "watchdog")) {
 		p->watchdog = true;
+		p->dog_off = false;
 		p->dog_line = s->line;
 	}
 }
@@ -272,8 +280,8 @@ static void port_end(struct eos *e, const struct port *p, bool all_off)
 
 	if (p->trust)
 		say(e, p->trust_line, p->name, "trust", "%s", p->trust);
-	if (p->watchdog)
-		say(e, p->dog_line, p->name, "watchdog", "on");
+	if (p->watchdog || p->dog_off)
+		say(e, p->dog_line, p->name, "watchdog", "%s", p->watchdog ? "on" : "off");
 	if (e->queues_anywhere)
 		say(e, 0, p->name, "queues_seen", "1");
 	if (!e->pfc_anywhere)
@@ -364,6 +372,9 @@ static void milliseconds(struct eos *e, const struct rs_statement *s, const char
 
 	if (v > 0 && v < 1e6)
 		say(e, s->line, "*", name, "%.0f", v * 1000);
+	/* a timeout for all ports turns the watchdog on; a port may be taken out */
+	if (v > 0 && !strcmp(name, "watchdog/detection_ms"))
+		say(e, s->line, "*", "watchdog", "on");
 }
 
 static void global_line(struct eos *e, const struct rs_statement *s)
@@ -394,6 +405,7 @@ static int read_eos(struct rs_audit *a, const struct rs_input *in)
 	rs_config_indented(&e.c, in);
 	say(&e, 0, NULL, "role", "switch");
 	say(&e, 0, NULL, "os", "EOS");
+	say(&e, 0, NULL, "config_seen", "1");
 	all_off = rs_config_find(&e.c, "priority-flow-control all off", NULL) != NULL;
 	e.pfc_anywhere = rs_config_find(&e.c, "interface ? priority-flow-control *", NULL) ||
 			 rs_config_find(&e.c, "qos profile ? priority-flow-control *", NULL);
@@ -514,6 +526,9 @@ static void pfc_row(struct eos *e, uint32_t line, const char *port, char **w, un
 		if (i == 1)
 			return;
 	}
+	/* enabled or not, active or not, watchdog or not; older releases have the first two */
+	if (!words && enabled && i == 4 && (*w[3] == 'W' || *w[3] == '-'))
+		say(e, line, port, "watchdog", "%s", *w[3] == 'W' ? "on" : "off");
 	say(e, line, port, "pfc_mode", "%s", enabled ? "On" : "Off");
 	say(e, line, port, "pfc_oper", "%s", active ? "On" : "Off");
 	say(e, line, port, "pfc_seen", "1");
@@ -570,7 +585,13 @@ static int read_show(struct rs_audit *a, const struct rs_input *in)
 	say(&e, 0, NULL, "os", "EOS");
 	while (rs_line_next(in, &l)) {
 		enum table next = heading(l.text);
+		double s;
 
+		if (sscanf(l.text, "The PFC watchdog timeout is %lf second", &s) == 1 && s > 0)
+			say(&e, l.number, "*", "watchdog/detection_ms", "%.0f", s * 1000);
+		else if (sscanf(l.text, "The PFC watchdog recovery-time is %lf second", &s) == 1 &&
+			 s > 0)
+			say(&e, l.number, "*", "watchdog/restoration_ms", "%.0f", s * 1000);
 		t = next != NO_TABLE ? next : l.text[0] ? t : NO_TABLE;
 		if (next == NO_TABLE && t != NO_TABLE)
 			row(&e, t, l.number, w, rs_line_words(l.text, w, 16));

@@ -501,7 +501,8 @@ static void s08_port(struct rs_gather *g, const struct rs_hop_view *v)
 	int64_t detect = rs_hop_number(g->a, sw, port, "watchdog/detection_ms", -1);
 	int64_t restore = rs_hop_number(g->a, sw, port, "watchdog/restoration_ms", -1);
 	bool whole = rs_facts_get(g->a->facts, sw, "host", "model") ||
-		     !strcmp(rs_hop_os(g->a, sw), "EOS");
+		     (!strcmp(rs_hop_os(g->a, sw), "EOS") &&
+		      rs_facts_get(g->a->facts, sw, "host", "config_seen"));
 
 	if (!v->mask)
 		return;
