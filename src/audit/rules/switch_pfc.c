@@ -533,10 +533,11 @@ static void s08_port(struct rs_gather *g, const struct rs_hop_view *v)
 	}
 }
 
-/* A queue that is in a storm now, or was and did not come back. */
-static void s08_storm(struct rs_gather *g, const struct rs_hop_view *v)
+/* Queues in a storm now, or that were in one and did not come back; or (past) those that did. */
+static void s08_queues(struct rs_gather *g, const struct rs_hop_view *v, bool past)
 {
 	const char *sw = v->sw, *port = v->port;
+
 	for (int q = 0; q < 8; q++) {
 		const struct rs_fact *s = rs_hop_fact(g->a, sw, port, "watchdog/%d/status", q);
 		int64_t in = rs_look_number(g->a, sw, port,
@@ -545,9 +546,11 @@ static void s08_storm(struct rs_gather *g, const struct rs_hop_view *v)
 					     rs_audit_text(g->a, "watchdog/%d/restored", q), in);
 		bool now = s && !strcmp(s->value, "stormed");
 
-		if (!now && in == out && !in)
+		bool over = !now && in == out;
+
+		if (over != past || (over && !in))
 			continue;
-		if (!now && in == out) {
+		if (over) {
 			rs_gather_fail(g, RS_MINOR, sw, port, s,
 				       rs_hop_fact(g->a, sw, port, "watchdog/%d/detected", q),
 				       "queue %d of %s was held by a pause storm, %lld times, and "
@@ -565,17 +568,32 @@ static void s08_storm(struct rs_gather *g, const struct rs_hop_view *v)
 	}
 }
 
+static void s08_now(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	s08_queues(g, v, false);
+}
+
+static void s08_past(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	s08_queues(g, v, true);
+}
+
 void switch_s08(struct rs_audit *a, const struct rs_rule *r)
 {
-	struct rs_gather g = switch_gather(a, r), now = switch_gather(a, r);
+	switch_port *const storms[] = {s08_now, s08_past};
+	struct rs_gather g = switch_gather(a, r);
 
 	g.unseen = RS_MAJOR;
-	switch_each_port(&now, s08_storm);
-	if (now.f)
-		rs_gather_end(&now,
-			      "a neighbour that pauses without end stops every flow through this "
-			      "queue, and queues before it in turn",
-			      "", "", "", "");
+	for (unsigned i = 0; i < 2; i++) {
+		struct rs_gather storm = switch_gather(a, r);
+
+		switch_each_port(&storm, storms[i]);
+		if (storm.f)
+			rs_gather_end(&storm,
+				      "a neighbour that pauses without end stops every flow "
+				      "through this queue, and queues before it in turn",
+				      "", "", "", "");
+	}
 	switch_each_port(&g, s08_port);
 	rs_gather_end(&g,
 		      "on two tiers or more pauses can wait for each other in a circle; the "
