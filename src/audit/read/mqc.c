@@ -667,6 +667,16 @@ static void each(struct mqc *m, uint32_t line, const char *port, const char *fmt
 	say(m, line, port, name, "%s", text);
 }
 
+/* What a fix has to name. */
+static void named(struct mqc *m, uint32_t line, const char *port, const char *fmt, int n,
+		  const char *value)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), fmt, n);
+	say(m, line, port, name, "%s", value);
+}
+
 /* NX-OS: the classes of a policy of type qos. Priorities alone: the port trusts those. */
 static void classified(struct mqc *m, const struct port *p)
 {
@@ -677,6 +687,8 @@ static void classified(struct mqc *m, const struct port *p)
 		const struct entry *e = &q->entry[i];
 		const struct class *c = class_of(m, e->class);
 
+		if (c && e->group >= 0 && c->dscp)
+			named(m, c->line, p->name, "group_class/%d", e->group, c->name);
 		for (int d = 0; c && e->group >= 0 && d < 64; d++)
 			if (c->dscp >> d & 1)
 				each(m, c->line, p->name, "dscp_to_tc/%d", d, "%lld", e->group);
@@ -688,6 +700,8 @@ static void classified(struct mqc *m, const struct port *p)
 	}
 	if (dscp || cos)
 		say(m, p->line, p->name, "trust", "%s", dscp ? "dscp" : "pcp");
+	if (q)
+		say(m, p->line, p->name, "qos_policy", "%s", q->name);
 }
 
 /* OS10: the trust map that the port or the system names; that called "default" takes the DSCP's
@@ -705,6 +719,8 @@ static void trusted(struct mqc *m, const struct port *p)
 		return;
 	}
 	say(m, p->line, p->name, "trust", "%s", u->dscp ? "dscp" : "pcp");
+	if (u->dscp && *u->trust)
+		say(m, p->line, p->name, "dscp_to_tc_map", "%s", u->trust);
 	for (unsigned i = 0; i < m->n_trusts; i++)
 		if (!strcmp(m->trust[i].name, u->trust))
 			t = &m->trust[i];
@@ -771,6 +787,8 @@ static void paused(struct mqc *m, const struct port *p, bool others)
 		if (e->pause != 1 || !cos)
 			continue;
 		on |= cos;
+		named(m, e->line, p->name, "pause_class/%d", __builtin_ctz(cos), e->class);
+		say(m, e->line, p->name, "pause_policy", "%s", q->name);
 		line = e->line;
 		if (e->mtu > 0 && (mtu <= 0 || e->mtu < mtu)) {
 			mtu = e->mtu;
@@ -830,6 +848,8 @@ static void queued(struct mqc *m, const struct port *p)
 	const struct policy *q = policy_of(m, &p->uses, QUEUING);
 	const char *name = *p->uses.map ? p->uses.map : m->system.map;
 
+	if (*name)
+		say(m, p->line, p->name, "tc_to_queue_map", "%s", name);
 	for (unsigned i = 0; *name && i < m->n_maps; i++)
 		for (int g = 0; !strcmp(m->map[i].name, name) && g < GROUPS; g++)
 			if (m->map[i].of[g] >= 0)

@@ -36,6 +36,67 @@ static const char *fact_text(const struct rs_audit *a, const char *sw, const cha
 	return f ? f->value : otherwise;
 }
 
+/* The class map that leads to a group takes the DSCP; where none does, a new one. */
+static void nxos_class(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port,
+		       int dscp, int tc)
+{
+	const char *class = fact_text(a, sw, port, rs_audit_text(a, "group_class/%d", tc), NULL);
+	const struct rs_fact *old = rs_hop_fact(a, sw, port, "dscp_to_tc/%d", dscp);
+	const char *from =
+		old ? fact_text(a, sw, port, rs_audit_text(a, "group_class/%s", old->value), NULL)
+		    : NULL;
+
+	if (class && from)
+		rs_finding_fix(a, f, sw, true, NULL,
+			       rs_audit_text(a,
+					     "class-map type qos match-any %s; no match dscp %d; "
+					     "class-map type qos match-any %s; match dscp %d",
+					     class, dscp, from, dscp),
+			       "class-map type qos match-any %s; no match dscp %d; class-map type "
+			       "qos match-any %s; match dscp %d",
+			       from, dscp, class, dscp);
+	else if (class)
+		rs_finding_fix(a, f, sw, true, NULL,
+			       rs_audit_text(a, "class-map type qos match-any %s; no match dscp %d",
+					     class, dscp),
+			       "class-map type qos match-any %s; match dscp %d", class, dscp);
+	else if (from)
+		rs_finding_fix(a, f, sw, true, NULL,
+			       rs_audit_text(a, "the same with set qos-group %s", old->value),
+			       "policy-map type qos %s; class %s; set qos-group %d",
+			       fact_text(a, sw, port, "qos_policy", "<the port's policy>"), from,
+			       tc);
+	else
+		rs_finding_fix(a, f, sw, true, NULL,
+			       rs_audit_text(a, "no class-map type qos match-any DSCP%d", dscp),
+			       "class-map type qos match-any DSCP%d; match dscp %d; policy-map "
+			       "type qos %s; class DSCP%d; set qos-group %d",
+			       dscp, dscp,
+			       fact_text(a, sw, port, "qos_policy", "<the port's policy>"), dscp,
+			       tc);
+}
+
+static void os10_class(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port,
+		       int dscp, int tc)
+{
+	const struct rs_fact *old = rs_hop_fact(a, sw, port, "dscp_to_tc/%d", dscp);
+	const char *map = fact_text(a, sw, port, "dscp_to_tc_map", "<the map of the port>");
+
+	/* "default" cannot be changed: a map of one's own takes its place */
+	if (!strcmp(map, "default"))
+		rs_finding_fix(
+			a, f, sw, true, NULL,
+			rs_audit_text(a, "interface %s; trust-map dscp default", name_of(port)),
+			"trust dscp-map RDMA; qos-group %d dscp %d; interface %s; trust-map "
+			"dscp RDMA  # and a row for each other DSCP in use",
+			tc, dscp, name_of(port));
+	else
+		rs_finding_fix(a, f, sw, true, NULL,
+			       rs_audit_text(a, "trust dscp-map %s; qos-group %s dscp %d", map,
+					     old ? old->value : "0", dscp),
+			       "trust dscp-map %s; qos-group %d dscp %d", map, tc, dscp);
+}
+
 void rs_hop_fix_class(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port,
 		      int dscp, int tc)
 {
@@ -43,6 +104,8 @@ void rs_hop_fix_class(struct rs_audit *a, struct rs_finding *f, const char *sw, 
 	const struct rs_fact *old = rs_hop_fact(a, sw, port, "dscp_to_tc/%d", dscp);
 	const char *was = old ? old->value : "0";
 
+	if (old && old->numeric && old->number == tc)
+		return; /* it is so already: the fault is elsewhere */
 	if (is(a, sw, "SONiC"))
 		rs_finding_fix(
 			a, f, sw, false, "none on a map in use; `sudo config save -y` keeps it",
@@ -73,15 +136,121 @@ void rs_hop_fix_class(struct rs_audit *a, struct rs_finding *f, const char *sw, 
 			       "config apply",
 			       dscp, tc);
 	else if (is(a, sw, "NX-OS"))
-		rs_finding_fix(a, f, sw, true, NULL,
-			       rs_audit_text(a, "no match dscp %d, in the same class map", dscp),
-			       "class-map type qos match-any <the class that sets qos-group %d>; "
-			       "match dscp %d",
-			       tc, dscp);
+		nxos_class(a, f, sw, port, dscp, tc);
 	else if (is(a, sw, "OS10"))
-		rs_finding_fix(a, f, sw, true, NULL, "the map as it was",
-			       "trust dscp-map <the map of the port>; qos-group %d dscp %d", tc,
-			       dscp);
+		os10_class(a, f, sw, port, dscp, tc);
+}
+
+/* "0-2,4-5,7": the groups of a queue, as qos-map takes them. */
+static const char *groups_of(struct rs_audit *a, unsigned bits)
+{
+	const char *out = "";
+
+	for (int g = 0; g < 8; g++) {
+		int last = g;
+
+		if (!(bits >> g & 1))
+			continue;
+		while (last < 7 && bits >> (last + 1) & 1)
+			last++;
+		out = last > g ? rs_audit_text(a, "%s%s%d-%d", out, *out ? "," : "", g, last)
+			       : rs_audit_text(a, "%s%s%d", out, *out ? "," : "", g);
+		g = last;
+	}
+	return out;
+}
+
+void rs_hop_fix_queue(struct rs_audit *a, struct rs_finding *f, const struct rs_hop_view *v, int tc,
+		      int queue)
+{
+	const char *sw = v->sw;
+	const char *map = fact_text(a, sw, v->port, "tc_to_queue_map", "AZURE");
+	const struct rs_fact *old = v->queue[tc];
+	const char *was = old ? old->value : rs_audit_text(a, "%d", tc);
+
+	if (is(a, sw, "SONiC")) {
+		rs_finding_fix(
+			a, f, sw, false, "none on a map in use; `sudo config save -y` keeps it",
+			rs_audit_text(a,
+				      "echo '[{\"op\":\"replace\",\"path\":\"/TC_TO_QUEUE_MAP/%s/"
+				      "%d\",\"value\":\"%s\"}]' > undo.json && sudo config "
+				      "apply-patch undo.json",
+				      map, tc, was),
+			"echo '[{\"op\":\"%s\",\"path\":\"/TC_TO_QUEUE_MAP/%s/%d\",\"value\":"
+			"\"%d\"}]' > fix.json && sudo config apply-patch fix.json",
+			old ? "replace" : "add", map, tc, queue);
+	} else if (is(a, sw, "EOS")) {
+		rs_finding_fix(a, f, sw, true, NULL,
+			       rs_audit_text(a, "qos map traffic-class %d to tx-queue %s", tc, was),
+			       "qos map traffic-class %d to tx-queue %d", tc, queue);
+	} else if (is(a, sw, "Junos")) {
+		rs_finding_fix(
+			a, f, sw, true, NULL, "rollback 1; commit",
+			"set class-of-service forwarding-classes class %s queue-num %d; commit",
+			fact_text(a, sw, v->port, rs_audit_text(a, "class/%d/name", tc), "<class>"),
+			queue);
+	} else if (is(a, sw, "Cumulus")) {
+		rs_finding_fix(a, f, sw, true, REPROGRAM, "nv config apply <previous revision>",
+			       "nv set qos egress-queue-mapping default-global switch-priority %d "
+			       "traffic-class %d; nv config apply",
+			       tc, queue);
+	} else if (is(a, sw, "OS10")) {
+		unsigned rest = 0, all = 0;
+		const char *name = fact_text(a, sw, v->port, "tc_to_queue_map", "<the map>");
+
+		for (int g = 0; g < 8 && old; g++)
+			if (v->queue[g] && v->queue[g]->number == old->number)
+				all |= 1u << g;
+		rest = all & ~(1u << tc);
+		/* a group that another queue had is taken from it first */
+		rs_finding_fix(
+			a, f, sw, true, REPROGRAM,
+			old ? rs_audit_text(a,
+					    "qos-map traffic-class %s; no queue %d; queue "
+					    "%s qos-group %s",
+					    name, queue, was, groups_of(a, all))
+			    : "no qos-map traffic-class, as before",
+			"qos-map traffic-class %s; %squeue %d qos-group %d", name,
+			rest ? rs_audit_text(a, "queue %s qos-group %s; ", was, groups_of(a, rest))
+			     : "",
+			queue, tc);
+	}
+}
+
+void rs_hop_fix_pause(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port,
+		      int from, int group)
+{
+	bool os10 = is(a, sw, "OS10");
+	const char *class = fact_text(a, sw, port, rs_audit_text(a, "pause_class/%d", from), NULL);
+	const char *policy = fact_text(a, sw, port, "pause_policy", "<the network-qos policy>");
+
+	if (!os10 && !is(a, sw, "NX-OS")) {
+		rs_hop_fix_pfc(a, f, sw, port, group, -1);
+		return;
+	}
+	if (!class)
+		return;
+	/* NX-OS' own classes c-8q-nq0 to c-8q-nq7 have their group in their name */
+	if (!os10 && !strncmp(class, "c-8q-nq", 7)) {
+		rs_finding_fix(a, f, sw, true, REPROGRAM,
+			       rs_audit_text(a,
+					     "policy-map type network-qos %s; class type "
+					     "network-qos c-8q-nq%d; no pause pfc-cos %d",
+					     policy, group, group),
+			       "policy-map type network-qos %s; class type network-qos c-8q-nq%d; "
+			       "pause pfc-cos %d",
+			       policy, group, group);
+		return;
+	}
+	rs_finding_fix(a, f, sw, true, REPROGRAM,
+		       rs_audit_text(a, "the same with %d in place of %d", from, group),
+		       os10 ? "class-map type network-qos %s; no match qos-group %d; match "
+			      "qos-group %d; policy-map type network-qos %s; class %s; pause; "
+			      "pfc-cos %d"
+			    : "class-map type network-qos %s; no match qos-group %d; match "
+			      "qos-group %d; policy-map type network-qos %s; class type "
+			      "network-qos %s; pause pfc-cos %d",
+		       class, from, group, policy, class, group);
 }
 
 void rs_hop_fix_trust(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port)

@@ -2,10 +2,17 @@
 #ifndef RS_AUDIT_RULES_HOP_FIX_H
 #define RS_AUDIT_RULES_HOP_FIX_H
 
+#include "audit/facts/hop.h"
 #include "audit/rules/finding.h"
 
 void rs_hop_fix_class(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port,
 		      int dscp, int tc);
+/* The class goes to another queue; the DSCPs stay. */
+void rs_hop_fix_queue(struct rs_audit *a, struct rs_finding *f, const struct rs_hop_view *v, int tc,
+		      int queue);
+/* PFC moves from one priority to the class of a DSCP, where the class is the switch's own word. */
+void rs_hop_fix_pause(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port,
+		      int from, int group);
 void rs_hop_fix_trust(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port);
 void rs_hop_fix_pfc(struct rs_audit *a, struct rs_finding *f, const char *sw, const char *port,
 		    int priority, int dscp);

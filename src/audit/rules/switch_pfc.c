@@ -76,6 +76,45 @@ static bool s01_tags(struct rs_gather *g, const struct rs_hop_view *v)
 	return true;
 }
 
+/* Either the DSCP that was meant goes to the guarded class, or PFC to the DSCP's. */
+static void s01_fix(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	int guarded = __builtin_ctz(v->mask), tc = guarded, dscp = -1;
+	struct rs_demand d[1];
+	struct rs_hop h, best;
+	bool moves;
+
+	for (int i = 0; i < RS_HOP_CLASSES; i++)
+		if (v->group[i] && v->group[i]->number == guarded)
+			tc = i;
+	if (rs_hop_demands(g->a, d, 1))
+		dscp = d[0].dscp;
+	/* 26, which most hosts use, or the first that a row leads out of the default class, below
+	 * what the network itself sends */
+	for (int i = 0; dscp < 0 && i < 46; i++) {
+		rs_hop_find(v, i ? i : 26, &h);
+		if (!h.inferred && h.map && h.tc > 0)
+			dscp = i ? i : 26;
+	}
+	dscp = dscp < 0 ? 26 : dscp;
+	rs_hop_find(v, dscp, &h);
+	rs_finding_fact(g->f, h.map);
+	moves = h.group > 0 && h.group < RS_HOP_PRIORITIES && !h.inferred;
+	/* the guarded class is queued with best effort, and the DSCP's is not: that one was meant
+	 */
+	rs_hop_find(v, 0, &best);
+	if (moves && h.queue != best.queue && rs_hop_queue(v, guarded) == best.queue) {
+		rs_hop_fix_pause(g->a, g->f, v->sw, v->port, guarded, h.group);
+		rs_finding_choice(g->f);
+		moves = false;
+	}
+	rs_hop_fix_class(g->a, g->f, v->sw, v->port, dscp, tc);
+	if (!moves)
+		return;
+	rs_finding_choice(g->f);
+	rs_hop_fix_pause(g->a, g->f, v->sw, v->port, guarded, h.group);
+}
+
 /* PFC is on, and no DSCP leads to what it protects. */
 static void s01_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
@@ -125,6 +164,8 @@ static void s01_port(struct rs_gather *g, const struct rs_hop_view *v)
 		       rs_hop_fact(g->a, sw, port, "pfc/%d", __builtin_ctz(mask)), NULL,
 		       "PFC is on for priority %d, but no DSCP leads to its class on %s",
 		       __builtin_ctz(mask), sw);
+	if (g->new_switch)
+		s01_fix(g, v);
 }
 
 /* What hosts send, where each switch puts it: by host, X01 tells the whole chain. */
@@ -207,6 +248,19 @@ static bool pfc_hidden(struct rs_gather *g, const struct rs_hop_view *v)
 	return g->hosts_protect;
 }
 
+/* Does a DSCP lead to a class that PFC guards here? Yes, where nothing says how DSCPs go. */
+static bool is_reached(const struct rs_hop_view *v)
+{
+	struct rs_hop h;
+
+	for (int dscp = 0; v->classifies && dscp < 64; dscp++) {
+		rs_hop_find(v, dscp, &h);
+		if (h.lossless == 1 || h.untrusted)
+			return true;
+	}
+	return !v->classifies;
+}
+
 /* The DSCP map of this port leads to a class that other ports protect, and here nobody does. */
 static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
@@ -253,8 +307,8 @@ static void s02_port(struct rs_gather *g, const struct rs_hop_view *v)
 	}
 	if (here & elsewhere || !v->classifies || !rs_hop_carries(v, &g->site)) {
 		/* all eight are no choice of a class (S14 tells them), and no more is one that only
-		 * default rows reach (S01) */
-		if (here && here != ALL_PRIORITIES && !s01_away(v, here))
+		 * default rows reach, or no row (S01) */
+		if (here && here != ALL_PRIORITIES && !s01_away(v, here) && is_reached(v))
 			rs_gather_pass_pfc(g, sw, port, here);
 		return;
 	}

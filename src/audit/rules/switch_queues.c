@@ -231,6 +231,22 @@ static bool shares_lossless(const struct rs_hop_view *v, const struct rs_hop *cn
 	return false;
 }
 
+/* A queue that no class is in: that with the class's own number, else the highest. */
+static int free_queue(const struct rs_hop_view *v, int tc)
+{
+	unsigned used = 0;
+
+	for (int i = 0; i < 8; i++)
+		if (v->queue[i] && v->queue[i]->number >= 0 && v->queue[i]->number < 8)
+			used |= 1u << v->queue[i]->number;
+	if (tc < 8 && !(used >> tc & 1))
+		return tc;
+	for (int q = 7; q > 0; q--)
+		if (!(used >> q & 1))
+			return q;
+	return 7;
+}
+
 static void s06_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
 	const char *sw = v->sw, *port = v->port;
@@ -275,7 +291,11 @@ static void s06_port(struct rs_gather *g, const struct rs_hop_view *v)
 			rs_hop_fix_class(g->a, g->f, sw, port, dscp, other.tc);
 			return;
 		}
-		rs_hop_fix_class(g->a, g->f, sw, port, dscp, 6);
+		/* a class of its own that shares a queue: the queue is what to change */
+		if (h.map && h.tc > 0 && h.tc != best.tc)
+			rs_hop_fix_queue(g->a, g->f, v, h.tc, free_queue(v, h.tc));
+		else
+			rs_hop_fix_class(g->a, g->f, sw, port, dscp, 6);
 	}
 }
 

@@ -59,8 +59,8 @@ static void s15_port(struct rs_gather *g, const struct rs_hop_view *v)
 			       sw, is->value);
 		if (g->new_switch)
 			rs_finding_fix(g->a, g->f, sw, true, "reload of switchd", NULL,
-				       "nv config apply; nv config diff applied operational; sudo "
-				       "systemctl reload switchd");
+				       "sudo systemctl reload switchd.service; nv show qos roce  # "
+				       "where a change is pending: nv config apply");
 	}
 }
 
