@@ -30,6 +30,7 @@ static int score(const struct rs_input *in)
 }
 
 struct state {
+	const char *space; /* the namespace of the object at hand; NULL: not said */
 	struct rs_audit *a;
 	const struct rs_input *in;
 	char subject[320];
@@ -191,6 +192,8 @@ static void pod(struct state *s, struct rs_value *meta, struct rs_value *spec, c
 	n = meta ? below(meta, "annotations", "k8s.v1.cni.cncf.io/networks", NULL) : NULL;
 	if (rs_document_text(n, buf, sizeof(buf)))
 		put(s, n, "networks", buf);
+	if (s->space)
+		put(s, spec, "namespace", s->space);
 	volumes(s, spec);
 }
 
@@ -359,6 +362,7 @@ static void object(struct state *s, struct rs_value *n, unsigned depth)
 		snprintf(name, sizeof(name), "unnamed");
 	if (!rs_document_text(below(n, "metadata", "namespace", NULL), space, sizeof(space)))
 		snprintf(space, sizeof(space), "default");
+	s->space = below(n, "metadata", "namespace", NULL) ? space : NULL;
 	if (!strcmp(kind, "NetworkAttachmentDefinition")) {
 		snprintf(s->subject, sizeof(s->subject), "k8s/nad/%s/%s", space, name);
 		put(s, n, "name", name);

@@ -118,12 +118,15 @@ static int64_t gpus(const struct rs_audit *a, const char *host, const char *pod)
 	       rs_look_number(a, host, pod, "resource/amd.com/gpu", 0);
 }
 
+enum { NETWORKS = 64 };
+
 /* The names in the annotation: "ns/name@if, name" or JSON with "name". Calls for each; how many. */
 struct network {
 	char space[64], name[128];
 };
 
-static unsigned networks(const char *text, struct network *out, unsigned most)
+/* own: the pod's namespace, which a name without one is in. */
+static unsigned networks(const char *text, const char *own, struct network *out, unsigned most)
 {
 	char copy[4096], *save = NULL;
 	unsigned n = 0;
@@ -133,7 +136,7 @@ static unsigned networks(const char *text, struct network *out, unsigned most)
 	snprintf(copy, sizeof(copy), "%s", text);
 	if (strchr(copy, '{')) {
 		for (char *p = copy; n < most && (p = strstr(p, "\"name\"")); p += 6) {
-			snprintf(out[n].space, sizeof(out[n].space), "default");
+			snprintf(out[n].space, sizeof(out[n].space), "%s", own);
 			n += sscanf(p, "\"name\" : \"%127[^\"]\"", out[n].name) == 1;
 		}
 		return n;
@@ -143,15 +146,108 @@ static unsigned networks(const char *text, struct network *out, unsigned most)
 		char *slash = strchr(w, '/');
 
 		w[strcspn(w, "@")] = '\0';
-		snprintf(out[n].space, sizeof(out[n].space), "%.*s", slash ? (int)(slash - w) : 7,
-			 slash ? w : "default");
+		snprintf(out[n].space, sizeof(out[n].space), "%.*s", slash ? (int)(slash - w) : 63,
+			 slash ? w : own);
 		snprintf(out[n].name, sizeof(out[n].name), "%.127s", slash ? slash + 1 : w);
 		n++;
 	}
 	return n;
 }
 
-enum { NETWORKS = 64 };
+/* The networks that a pod joins. */
+static unsigned joined(const struct rs_audit *a, const char *host, const char *pod,
+		       const struct rs_fact **annotation, struct network *out, unsigned most)
+{
+	const char *own = rs_facts_value(a->facts, host, pod, "namespace");
+
+	*annotation = rs_facts_get(a->facts, host, pod, "networks");
+	return networks(*annotation ? (*annotation)->value : NULL, own ? own : "default", out,
+			most);
+}
+
+/* The definition of a network. NULL: none was given. */
+static const struct rs_fact *find_nad(const struct rs_audit *a, const struct network *net)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const struct rs_fact *f;
+		char subject[256];
+
+		snprintf(subject, sizeof(subject), "k8s/nad/%s/%s", net->space, net->name);
+		f = rs_facts_get(a->facts, host, subject, "name");
+		if (f)
+			return f;
+	}
+	/* a namespace is often left to kubectl, the pod's or the definition's: the name is enough
+	 * then */
+	return anywhere(a, !strcmp(net->space, "default") ? "k8s/nad/" : "k8s/nad/default/", "name",
+			net->name);
+}
+
+/* The resource that a network's definition takes; NULL: not known. */
+static const char *resource_of(const struct rs_audit *a, const struct network *net)
+{
+	const struct rs_fact *nad = find_nad(a, net);
+
+	return nad ? rs_facts_value(a->facts, nad->host, nad->subject, "resource") : NULL;
+}
+
+/* How many of a resource the pod asks for, by its own name or the last part of it. */
+static int64_t asked_for(const struct rs_audit *a, const char *host, const char *pod,
+			 const char *resource)
+{
+	const struct rs_fact *f;
+	int64_t n = 0;
+	uint32_t at = 0;
+
+	while ((f = rs_facts_next(a->facts, &at, host, pod, "resource/")))
+		if (!strcmp(f->subject, pod) && f->numeric &&
+		    !strcmp(last_part(f->name + 9), last_part(resource)) && f->number > n)
+			n = f->number;
+	return n;
+}
+
+/* What the pod's limits are to have for its networks: each resource that is short, and how many
+ * networks take it. "": nothing is short, or no network's resource is known. */
+static const char *short_of(struct rs_audit *a, const char *host, const char *pod,
+			    const struct network *net, unsigned n)
+{
+	const char *out = "";
+
+	for (unsigned i = 0; i < n; i++) {
+		const char *resource = resource_of(a, &net[i]);
+		unsigned want = 0;
+		bool before = false;
+
+		for (unsigned k = 0; resource && k < n; k++) {
+			const char *other = resource_of(a, &net[k]);
+
+			if (!other || strcmp(other, resource))
+				continue;
+			before |= k < i;
+			want++;
+		}
+		if (!resource || before || asked_for(a, host, pod, resource) >= want)
+			continue;
+		out = rs_audit_text(a, "%s%s%s: %u", out, *out ? ", " : "", resource, want);
+	}
+	return out;
+}
+
+/* The lines that the pod lacks; placeholders for networks that were not given. */
+static void fix_limits(struct rs_audit *a, struct rs_finding *f, const char *host, const char *pod,
+		       const struct network *net, unsigned n)
+{
+	const char *more = short_of(a, host, pod, net, n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!resource_of(a, &net[i]))
+			more = rs_audit_text(a, "%s%s<the resourceName of network %s>: 1", more,
+					     *more ? ", " : "", net[i].name);
+	rs_finding_fix(a, f, pod + 4, true, "the pod's restart", NULL,
+		       "resources: {requests: {%s}, limits: {%s}}  # beside those that are there",
+		       more, more);
+}
 
 /* ---- K01 ---- */
 
@@ -220,9 +316,9 @@ static void k01(struct rs_audit *a, const struct rs_rule *r)
 
 static void k02_pod(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pod)
 {
-	const struct rs_fact *annotation = rs_facts_get(a->facts, host, pod, "networks"), *some;
+	const struct rs_fact *annotation, *some;
 	struct network net[NETWORKS];
-	unsigned n = networks(annotation ? annotation->value : NULL, net, NETWORKS);
+	unsigned n = joined(a, host, pod, &annotation, net, NETWORKS);
 	int64_t have = devices(a, host, pod, &some);
 	bool direct = says(a, host, pod, "host_network", "1") ||
 		      rs_facts_get(a->facts, host, pod, "dev_infiniband");
@@ -264,8 +360,10 @@ static void k02_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 	rs_finding_why(a, f,
 		       "each network takes one virtual function: too few and the pod starts "
 		       "without a rail, or NCCL falls back to sockets");
-	rs_finding_fix(a, f, pod + 4, true, "the pod's restart", NULL,
-		       "resources: {limits: {<the networks' resourceName>: %u}}", n);
+	/* more are asked for than networks are joined: the annotation is short */
+	if (have > n && !*short_of(a, host, pod, net, n))
+		return;
+	fix_limits(a, f, host, pod, net, n);
 }
 
 /* A node that registers an RDMA resource and has none of it. */
@@ -300,22 +398,6 @@ static void k02(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- K03 ---- */
 
-static const struct rs_fact *find_nad(const struct rs_audit *a, const struct network *net)
-{
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = rs_facts_host(a->facts, i);
-		const struct rs_fact *f;
-		char subject[256];
-
-		snprintf(subject, sizeof(subject), "k8s/nad/%s/%s", net->space, net->name);
-		f = rs_facts_get(a->facts, host, subject, "name");
-		if (f)
-			return f;
-	}
-	/* a pod's namespace is often left to kubectl: its own name is enough then */
-	return !strcmp(net->space, "default") ? anywhere(a, "k8s/nad/", "name", net->name) : NULL;
-}
-
 static const char *k03_network(struct rs_audit *a, const char *host, const char *pod,
 			       const struct network *net, const struct rs_fact **nad)
 {
@@ -329,14 +411,7 @@ static const char *k03_network(struct rs_audit *a, const char *host, const char 
 		return rs_audit_text(a, "network %s/%s is not defined", net->space, net->name);
 	resource = rs_facts_value(a->facts, (*nad)->host, (*nad)->subject, "resource");
 	if (resource) {
-		const struct rs_fact *f;
-		bool asked = false;
-		uint32_t at = 0;
-
-		while ((f = rs_facts_next(a->facts, &at, host, pod, "resource/")))
-			asked |= !strcmp(f->subject, pod) &&
-				 !strcmp(last_part(f->name + 9), last_part(resource));
-		if (!asked)
+		if (!asked_for(a, host, pod, resource))
 			return rs_audit_text(a,
 					     "network %s takes %s, which the pod does not ask for",
 					     net->name, resource);
@@ -374,11 +449,12 @@ static const char *k03_resource(const struct rs_audit *a, const char *host, cons
 
 static void k03_pod(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *pod)
 {
-	const struct rs_fact *annotation = rs_facts_get(a->facts, host, pod, "networks"),
-			     *nad = NULL;
+	const struct rs_fact *annotation, *nad = NULL;
 	bool any = anywhere(a, "k8s/nad/", "name", NULL) != NULL;
+	bool exclusive = anywhere(a, "host", "rdma_netns", "exclusive") != NULL;
+	bool shared = !exclusive && anywhere(a, "host", "rdma_netns", NULL);
 	struct network net[NETWORKS];
-	unsigned n = networks(annotation ? annotation->value : NULL, net, NETWORKS);
+	unsigned n = joined(a, host, pod, &annotation, net, NETWORKS);
 	const char *what = NULL, *resource;
 	struct rs_finding *f;
 	unsigned at = 0;
@@ -409,6 +485,24 @@ static void k03_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		       "the pod does not start, or starts with an interface whose RDMA device "
 		       "is not in its namespace");
 	resource = k03_resource(a, host, pod, nad);
+	/* the definition is right, and its device was not asked for */
+	if (nad && *short_of(a, host, pod, &net[at], 1)) {
+		fix_limits(a, f, host, pod, net, n);
+		return;
+	}
+	if (nad && shared) {
+		rs_finding_fix(a, f, "each node", true, "before any pod",
+			       "rdma system set netns shared", "rdma system set netns exclusive");
+		return;
+	}
+	if (nad) {
+		rs_finding_fix(a, f, "the cluster", true, "pods that start later",
+			       "the same, without it",
+			       "kubectl -n %s edit net-attach-def %s  # spec.config: {\"type\": "
+			       "\"rdma\"} behind the last of its plugins",
+			       net[at].space, net[at].name);
+		return;
+	}
 	rs_finding_fix(a, f, "the cluster", true, NULL,
 		       rs_audit_text(a, "kubectl -n %s delete net-attach-def %s", net[at].space,
 				     net[at].name),
@@ -421,12 +515,10 @@ static void k03_pod(struct rs_audit *a, const struct rs_rule *r, const char *hos
 		       "  annotations: {k8s.v1.cni.cncf.io/resourceName: %s}\n"
 		       "spec:\n"
 		       "  config: '{\"cniVersion\": \"0.3.1\", \"name\": \"%s\", \"plugins\": "
-		       "[{\"type\": \"sriov\", \"ipam\": {\"type\": \"whereabouts\"}}, "
-		       "{\"type\": \"rdma\"}]}'\n"
+		       "[{\"type\": \"sriov\", \"ipam\": {\"type\": \"whereabouts\"}}%s]}'\n"
 		       "EOF",
-		       net[at].name, net[at].space, resource, net[at].name);
-	rs_finding_fix(a, f, "each node", true, "before any pod", "rdma system set netns shared",
-		       "rdma system set netns exclusive");
+		       net[at].name, net[at].space, resource, net[at].name,
+		       exclusive ? ", {\"type\": \"rdma\"}" : "");
 }
 
 static void k03(struct rs_audit *a, const struct rs_rule *r)
