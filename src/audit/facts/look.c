@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "host/host.h"
@@ -152,6 +153,49 @@ const char *rs_look_nic_at(const struct rs_audit *a, const char *host, const cha
 		if (rs_look_pci_of(a, host, nic, own, sizeof(own)) && !strcmp(own, pci))
 			return nic;
 	return NULL;
+}
+
+const char *rs_look_netdev(const struct rs_audit *a, const char *host, const char *nic)
+{
+	static const char *const kinds[] = {"netdev/bond", "bond/"};
+	const char *own = rs_facts_value(a->facts, host, nic, "netdev"), *s, *found = NULL;
+
+	if (own || !strstr(nic, "bond"))
+		return own;
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t at = 0;
+
+		while ((s = rs_facts_subject(a->facts, &at, host, kinds[i]))) {
+			const char *name = strchr(s, '/') + 1;
+
+			/* "bond0.100" is a VLAN of it */
+			if (strchr(name, '.') || (found && !strcmp(found, name)))
+				continue;
+			if (found)
+				return NULL;
+			found = name;
+		}
+	}
+	return found;
+}
+
+int64_t rs_look_kind_rate(const struct rs_audit *a, const char *host, const char *nic)
+{
+	/* ConnectX-3 to -8 and BlueField 1 to 3, each at its kind's full rate a port */
+	static const struct {
+		int part, gbps;
+	} kinds[] = {{4099, 40},  {4103, 40},  {4113, 56},   {4115, 100},  {4117, 25},
+		     {4119, 100}, {4121, 100}, {4123, 200},  {4125, 100},  {4127, 25},
+		     {4129, 400}, {4131, 800}, {41682, 100}, {41686, 200}, {41692, 400}};
+	int64_t part = rs_look_number(a, host, nic, "vendor_part_id", 0);
+	const char *type = rs_facts_value(a->facts, host, nic, "hca_type");
+
+	if (!part && type && !strncmp(type, "MT", 2))
+		part = strtol(type + 2, NULL, 10);
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (part == kinds[i].part)
+			return kinds[i].gbps;
+	return 0;
 }
 
 bool rs_look_management(const char *port)

@@ -7,6 +7,11 @@
 /* "gpu", "nic", "ethernet", "bridge", "other"; "": not known. pci: "pci/0000:16:00.0". */
 const char *rs_look_kind(const struct rs_audit *a, const char *host, const char *pci);
 bool rs_look_guest(const struct rs_audit *a, const char *host);
+/* The interface of an RDMA device: its own fact, or the only bond of the host where the device is a
+ * bond's ("mlx5_bond_0"). NULL: not known. */
+const char *rs_look_netdev(const struct rs_audit *a, const char *host, const char *nic);
+/* Gb/s of a port of this kind of device, by its PCI or CA type (pci.ids); 0: not known. */
+int64_t rs_look_kind_rate(const struct rs_audit *a, const char *host, const char *nic);
 /* A port for management, by the name that vendors give it ("Management1", "mgmt0", "fxp0"). */
 bool rs_look_management(const char *port);
 /* A port that no RDMA of a cluster crosses: for management, or of 1 Gb/s or less, unless an RDMA

@@ -98,6 +98,16 @@ int rs_audit_cluster(struct rs_audit *a, const char *const *first, uint32_t most
 	c->gpus = inside ? c->gpus : 0;
 	c->nics = c->nics ? c->nics : 1;
 	c->rate_assumed = !c->rate;
+	for (uint32_t i = 0; i < c->n && c->rate_assumed; i++) {
+		const char *nic;
+		uint32_t at = 0;
+
+		while ((nic = rs_facts_subject(a->facts, &at, c->host[i].name, "nic/"))) {
+			int64_t rate = rs_look_kind_rate(a, c->host[i].name, nic) * 1000000000;
+
+			c->rate = rate > c->rate ? rate : c->rate;
+		}
+	}
 	if (!c->rate)
 		c->rate = INT64_C(1000000000) * ASSUMED_GBPS;
 	return 0;

@@ -484,14 +484,17 @@ static int price(struct pricing *p, cure *mend, const char *remark, struct rs_er
 		.fixed = after,
 		.unit = unit,
 		.metric = metric,
-		.assumes = rs_audit_text(p->a, "%s%s%s%s%s", load,
-					 copies ? rs_audit_text(p->a, "; %u host%s of them %s",
-								copies, copies > 1 ? "s" : "",
-								copies > 1 ? "are mended copies"
-									   : "is a mended copy")
-						: "",
-					 as_is.rate_assumed ? "; ports of 400 Gb/s assumed" : "",
-					 remark ? "; " : "", remark ? remark : ""),
+		.assumes = rs_audit_text(
+			p->a, "%s%s%s%s%s", load,
+			copies ? rs_audit_text(p->a, "; %u host%s of them %s", copies,
+					       copies > 1 ? "s" : "",
+					       copies > 1 ? "are mended copies"
+							  : "is a mended copy")
+			       : "",
+			as_is.rate_assumed ? rs_audit_text(p->a, "; ports of %lld Gb/s assumed",
+							   (long long)(as_is.rate / 1000000000))
+					   : "",
+			remark ? "; " : "", remark ? remark : ""),
 	};
 	x->high = x->low;
 	return 0;

@@ -210,6 +210,10 @@ static bool told(struct rs_audit *a, const struct rs_message *m, const struct rs
 	for (uint32_t i = 0; i < a->n_findings; i++) {
 		struct rs_finding *f = a->findings[i];
 
+		/* a note asks what another check has judged by this line */
+		if (f->verdict == RS_FAIL && !strcmp(m->check, "A01") &&
+		    m->severity < f->severity && cites(f, line))
+			return true;
 		if (f->verdict != RS_FAIL || !cites(f, line) ||
 		    (strcmp(f->rule->id, m->check) && !(m->general && akin(f->rule->id, m->check))))
 			continue;
@@ -448,6 +452,33 @@ static bool of_aside(const struct heard *h, const char *host, const struct rs_fa
 	return device && rs_look_aside(h->a, host, rs_audit_text(h->a, "port/%s", device));
 }
 
+/* A rate among others that is of a port without a link: it has none, whatever is printed. */
+static bool of_port_down(const struct heard *h, const char *host, const struct rs_fact *line)
+{
+	enum { NEAR = 12 }; /* lines of a port's own state above or below its rate */
+	const struct rs_fact *best = NULL;
+	const char *nic;
+	uint32_t at = 0;
+
+	if (strcmp(h->m->key, "odd-rate"))
+		return false;
+	while ((nic = rs_facts_subject(h->a->facts, &at, host, "nic/"))) {
+		const struct rs_fact *rate = rs_facts_get(h->a->facts, host, nic, "rate_gbps");
+		const struct rs_fact *f = rs_facts_get(h->a->facts, host, nic, "port_state");
+
+		if (!f || strcmp(f->file, line->file))
+			continue;
+		if (rate && rate->line == line->line && !strcmp(rate->file, line->file)) {
+			best = f;
+			break;
+		}
+		if (f->line <= line->line && f->line + NEAR > line->line &&
+		    (!best || f->line > best->line))
+			best = f;
+	}
+	return best && strcasecmp(best->value, "ACTIVE") != 0;
+}
+
 /* One port of a table is off, and all others of it, three at least, are on. */
 static bool is_odd(const struct heard *h, const char *host, const struct rs_fact *line)
 {
@@ -483,8 +514,8 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 		return;
 	while ((line = rs_facts_next(h->a->facts, &at, host, "message", h->name))) {
 		if (strcmp(line->subject, "message") || strcmp(line->name, h->name) ||
-		    of_aside(h, host, line) || told(h->a, h->m, line) ||
-		    within_own_limit(h, host, line))
+		    of_aside(h, host, line) || of_port_down(h, host, line) ||
+		    told(h->a, h->m, line) || within_own_limit(h, host, line))
 			continue;
 		if (!here) {
 			rs_messages_overrule(h->a, h->m->check, host);

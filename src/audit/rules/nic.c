@@ -737,6 +737,36 @@ static bool stands_out(const struct rs_audit *a, const char *host, const struct 
 	       !rs_look_list(a, host) && !rs_look_has_gpu(a, host);
 }
 
+/* Do all of these ports have a link, and wait for the subnet manager to bring them up? */
+static bool await_manager(const struct rs_audit *a, const char *host,
+			  const struct rs_fact *const *down, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		const char *layer = rs_facts_value(a->facts, host, down[i]->subject, "link_layer");
+		const char *phys = rs_facts_value(a->facts, host, down[i]->subject, "phys_state");
+
+		if (strncasecmp(down[i]->value, "INIT", 4) || !layer ||
+		    strcasecmp(layer, "InfiniBand") ||
+		    (phys && strcasecmp(phys, "LinkUp") && strcasecmp(phys, "LINK_UP")))
+			return false;
+	}
+	return n > 0;
+}
+
+/* One subnet manager for the subnet, wherever it runs. */
+static void manager_fix(struct rs_audit *a, struct rs_finding *f)
+{
+	rs_finding_why(a, f,
+		       "the cable is well, and the port has no LID: INIT waits for a subnet "
+		       "manager (or, of a virtual function, for its GUID and link state)");
+	rs_finding_need(a, f, "sminfo", "whether the subnet has a manager, and where");
+	rs_finding_fix(a, f, "one host of the subnet", true, NULL, "systemctl disable --now opensm",
+		       "systemctl enable --now opensm");
+	rs_finding_choice(f);
+	rs_finding_fix(a, f, "a managed switch (MLNX-OS)", true, NULL, "no ib smnode <its name>",
+		       "ib smnode <its name> enable");
+}
+
 /* Ports outside of what is known to be used: all down is a fault, some down is worth a line. */
 static void h09_others(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
@@ -745,7 +775,7 @@ static void h09_others(struct rs_audit *a, const struct rs_rule *r, const char *
 	struct rs_finding *f;
 	const char *nic;
 	uint32_t at = 0;
-	bool listed;
+	bool listed, manager;
 
 	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 		state = rs_facts_get(a->facts, host, nic, "port_state");
@@ -758,16 +788,21 @@ static void h09_others(struct rs_audit *a, const struct rs_rule *r, const char *
 		return;
 	/* a list says which are used: these are not */
 	listed = up || rs_look_list(a, host);
+	manager = !listed && await_manager(a, host, down, n);
 	f = rs_finding_new(
 		a, r, RS_FAIL,
 		!listed                               ? RS_CRITICAL
 		: stands_out(a, host, down[0], n, up) ? RS_MINOR
 						      : RS_INFO,
 		"%s",
-		listed  ? rs_audit_text(a,
-					"%u RDMA ports that no list names are not active, beside %u "
-					 "that are",
-					n, up)
+		listed ? rs_audit_text(a,
+				       "%u RDMA ports that no list names are not active, beside %u "
+				       "that are",
+				       n, up)
+		: manager
+			? rs_audit_text(a, "no subnet manager has brought up the %s",
+					n > 1 ? rs_audit_text(a, "%u RDMA ports that were seen", n)
+					      : "RDMA port that was seen")
 		: n > 1 ? rs_audit_text(a, "all %u RDMA ports that were seen are down", n)
 			: rs_audit_text(a, "the RDMA port that was seen is %s", down[0]->value));
 	for (unsigned i = 0; i < n; i++) {
@@ -777,6 +812,10 @@ static void h09_others(struct rs_audit *a, const struct rs_rule *r, const char *
 	}
 	if (f)
 		f->states_failure = f->severity == RS_MINOR;
+	if (manager) {
+		manager_fix(a, f);
+		return;
+	}
 	rs_finding_why(
 		a, f,
 		listed ? "an unused port may be down by right: it matters where a job uses it"

@@ -306,6 +306,7 @@ static void r02(struct rs_audit *a, const struct rs_rule *r)
 static void r03_small(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		      const char *nic, const struct rs_fact *active)
 {
+	const char *netdev = rs_look_netdev(a, host, nic);
 	struct rs_finding *f;
 
 	if (active->number >= 4096)
@@ -317,8 +318,8 @@ static void r03_small(struct rs_audit *a, const struct rs_rule *r, const char *h
 	rs_finding_subject(a, f, host, nic + 4);
 	rs_finding_fact(f, active);
 	rs_finding_fix(a, f, host, false, "the peers, until all have it", NULL,
-		       "ip link set dev <netdev of %s> mtu 9000  # on all hosts and switches",
-		       nic + 4);
+		       "ip link set dev %s mtu 9000  # on all hosts and switches",
+		       netdev ? netdev : rs_audit_text(a, "<netdev of %s>", nic + 4));
 }
 
 /* What the port says it uses, against what its interface leaves room for. */
