@@ -35,6 +35,17 @@ static const struct rs_message rows[] = {
 		.pattern = P("The test result is FAIL"),
 	},
 	{
+		/* of a link that is up: rules/message.c */
+		.key = "link-advice-up",
+		.check = "L02",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "the NIC's firmware finds fault with a link that is up",
+		.why = "signal, cable or module: the link holds, and its errors cost frames",
+		.need = "mlxlink -d DEV -m -c --show_fec, at both ends",
+		.need_why = "each lane's signal and errors",
+	},
+	{
 		.key = "link-advice",
 		.check = "H09",
 		.severity = MAJ,

@@ -230,8 +230,29 @@ static bool is_one(const char *value, const char *words)
 
 /* ---- Judging a pair ---- */
 
+/* "State : Active", or "State": "Active", above the line at hand: mlxlink's link is up. */
+static bool link_is_up(const struct at *s)
+{
+	struct rs_line *l = calloc(1, sizeof(*l));
+	bool up = false;
+
+	while (l && rs_line_next(s->in, l) && l->number < s->l->number) {
+		const char *t = l->text + strspn(l->text, " \t\"");
+		const char *value = t + strcspn(t, ":");
+
+		if (strncasecmp(t, "state", 5) || !strchr("\" \t:", t[5]) || !*value)
+			continue;
+		value += 1 + strspn(value + 1, " \t\"");
+		up = !strncasecmp(value, "active", 6);
+	}
+	free(l);
+	return up;
+}
+
 static void say(struct at *s, const char *key)
 {
+	if (!strcmp(key, "link-advice") && link_is_up(s))
+		key = "link-advice-up";
 	rs_input_tell(s->a, s->in, s->l->number, s->l->text, key, s->entry);
 }
 
@@ -1155,5 +1176,6 @@ bool rs_state_tells(const char *key)
 	for (unsigned i = 0; i < sizeof(both) / sizeof(*both); i++)
 		if (!strcmp(both[i].message, key))
 			return true;
-	return !strcmp(key, "odd-one-out") || !strcmp(key, "odd-rate") || !strcmp(key, "odd-fec");
+	return !strcmp(key, "link-advice-up") || !strcmp(key, "odd-one-out") ||
+	       !strcmp(key, "odd-rate") || !strcmp(key, "odd-fec");
 }

@@ -466,19 +466,30 @@ static void c07_full(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	}
 }
 
+/* Ports whose counters say that they are well, and those of which one reading above 0 says neither.
+ */
+struct c07_ports {
+	unsigned right, open;
+	const struct rs_fact *zero, *above; /* of the first of each */
+};
+
 static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *host,
-		     const char *subject, unsigned *right)
+		     const char *subject, struct c07_ports *ports)
 {
+	const struct rs_fact *zero = NULL, *above = NULL;
 	struct rs_finding *f = NULL;
-	bool seen = false, stands = false, few;
+	bool few;
 
 	for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++) {
 		struct rs_rise c;
 
 		if (!rs_look_rise(a, host, subject, port_counters[k].name, &c))
 			continue;
-		seen = true;
-		stands |= c.by > port_counters[k].many / 5;
+		/* zero, or no rise between two readings, decides; one reading tells no rise */
+		if (c.by > 0)
+			above = above ? above : c.now;
+		else
+			zero = zero ? zero : c.now;
 		/* one reading is no rate: only many are told */
 		if (c.by <= 0 || (c.lifetime && c.by < port_counters[k].many) ||
 		    (c.now->number == port_counters[k].ceiling &&
@@ -500,7 +511,39 @@ static void c07_port(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		rs_finding_fact(f, c.now);
 		rs_finding_fact(f, c.before);
 	}
-	*right += seen && !f && !stands;
+	if (f || (!zero && !above))
+		return;
+	ports->right += !above;
+	ports->open += above != NULL;
+	if (!above)
+		ports->zero = ports->zero ? ports->zero : zero;
+	else
+		ports->above = ports->above ? ports->above : above;
+}
+
+/* What the ports of a host come to, where none failed. */
+static void c07_end(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		    const struct c07_ports *ports)
+{
+	struct rs_finding *f;
+
+	if (ports->right) {
+		f = rs_finding_new(a, r, RS_PASS, r->severity,
+				   "no error or flap shows an increase, on %u device%s",
+				   ports->right, ports->right == 1 ? "" : "s");
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, ports->zero);
+	} else if (ports->open) {
+		f = rs_finding_new(
+			a, r, RS_UNKNOWN, RS_MINOR,
+			"errors or flaps were counted, on %u device%s: whether they rise "
+			"is not known",
+			ports->open, ports->open == 1 ? "" : "s");
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, ports->above);
+		rs_finding_need(a, f, "the same counters a minute later (--since)",
+				"whether they rise");
+	}
 }
 
 /* The most links lost within a day. */
@@ -641,16 +684,15 @@ static void c07_flapped(struct rs_audit *a, const struct rs_rule *r, const char 
 static void c07(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = rs_facts_host(a->facts, i), *subject, *first = NULL;
-		unsigned right = 0;
+		const char *host = rs_facts_host(a->facts, i), *subject;
+		struct c07_ports ports = {.right = 0};
 		uint32_t at = 0;
 
 		for (unsigned k = 0; k < sizeof(port_counters) / sizeof(*port_counters); k++)
 			c07_full(a, r, host, k);
 		while ((subject = rs_facts_subject(a->facts, &at, host, "")))
 			if (!strncmp(subject, "nic/", 4) || !strncmp(subject, "netdev/", 7)) {
-				c07_port(a, r, host, subject, &right);
-				first = right && !first ? subject : first;
+				c07_port(a, r, host, subject, &ports);
 				c07_log(a, r, host, subject);
 				c07_last_word(a, r, host, subject);
 			}
@@ -659,8 +701,7 @@ static void c07(struct rs_audit *a, const struct rs_rule *r)
 		rs_ib_links_errors(a, r, host);
 		rs_frames_errors(a, r, host);
 		if (!failed_on(a, r, host))
-			rs_finding_devices_right(a, r, host, right,
-						 "no error or flap shows an increase", first);
+			c07_end(a, r, host, &ports);
 	}
 }
 

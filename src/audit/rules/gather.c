@@ -23,6 +23,15 @@ void rs_gather_fail(struct rs_gather *g, enum rs_severity s, const char *sw, con
 	}
 	if (s > g->f->severity)
 		g->f->severity = s;
+	/* the same port again, for another reason: its facts alone */
+	if (g->sw && port && g->port && !strcmp(g->sw, sw) && !strcmp(g->port, port)) {
+		g->new_switch = false;
+		if (g->f->n_facts < RS_GATHER_FACTS) {
+			rs_finding_fact(g->f, one);
+			rs_finding_fact(g->f, two);
+		}
+		return;
+	}
 	g->new_switch = !g->sw || strcmp(g->sw, sw) != 0;
 	g->switches += g->new_switch;
 	g->ports++;
@@ -68,9 +77,12 @@ void rs_gather_end(struct rs_gather *g, const char *why, const char *passed, con
 
 	if (f) {
 		if (g->ports > 1)
-			f->title =
-				rs_audit_text(g->a, "%s; %u like it on %u switch%s", g->title,
-					      g->ports, g->switches, g->switches == 1 ? "" : "es");
+			f->title = rs_audit_text(g->a, "%s; %u like it on %u %s", g->title,
+						 g->ports, g->switches,
+						 rs_facts_is_switch(g->a->facts, g->sw)
+							 ? g->switches == 1 ? "switch" : "switches"
+						 : g->switches == 1 ? "host"
+								    : "hosts");
 		rs_finding_why(g->a, f, "%s", why);
 		return;
 	}

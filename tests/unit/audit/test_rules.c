@@ -212,6 +212,8 @@ static void test_counter_at_its_ceiling_proves_nothing(void **state)
 					      {"a", "nic/m", "counter/link_downed", "255", 1})),
 			 RS_FAIL);
 	assert_int_equal(verdict("C07", FACTS({"a", "nic/m", "counter/link_downed", "3", 0})),
+			 RS_UNKNOWN);
+	assert_int_equal(verdict("C07", FACTS({"a", "nic/m", "counter/link_downed", "0", 0})),
 			 RS_PASS);
 	assert_int_equal(verdict("C07", FACTS({"a", "nic/m", "counter/link_downed", "5", 0},
 					      {"a", "nic/m", "counter/link_downed", "3", 1})),
