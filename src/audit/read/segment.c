@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/read/bonds.h"
 #include "audit/read/failure.h"
 #include "audit/read/grid.h"
 #include "audit/read/loop.h"
@@ -419,6 +420,7 @@ static void shown(struct rs_stream *s, const struct segment *g)
 	facts += rs_grid_read(s->t->a, &in);
 	facts += rs_config_diff_read(s->t->a, &in);
 	facts += rs_states_read(s->t->a, &in, ports);
+	facts += rs_bonds_read(s->t->a, &in);
 	free(text);
 	remember_shown(s, facts);
 }

@@ -545,6 +545,75 @@ static void h07(struct rs_audit *a, const struct rs_rule *r)
 
 /* ---- H08 ---- */
 
+/* The RDMA device of a port of this bond, which the job's list does not leave out. NULL: none.
+ * *apart: another RDMA device is outside of the bond. */
+static const char *rdma_below(const struct rs_audit *a, const char *host, const char *bond,
+			      bool *apart)
+{
+	const char *slaves = rs_facts_value(a->facts, host, bond, "slaves"), *nic, *found = NULL;
+	const struct rs_fact *list = rs_look_list(a, host);
+	uint32_t at = 0;
+
+	*apart = false;
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *nd = rs_facts_value(a->facts, host, nic, "netdev");
+		const char *in = nd && slaves ? strstr(slaves, nd) : NULL;
+		size_t n = nd ? strlen(nd) : 0;
+
+		if (!nd || (list && !rs_look_hca(list->value, nic + 4)))
+			continue;
+		if ((in && (in == slaves || in[-1] == ' ') && (!in[n] || in[n] == ' ')) ||
+		    rs_look(a, host, bond, "slave/%s", nd))
+			found = found ? found : nic + 4;
+		else
+			*apart = true;
+	}
+	return found;
+}
+
+/* Modes 1, 2 and 4, in the words of the module and of /proc/net/bonding: mlx5's LAG. */
+static bool offloaded(const char *mode)
+{
+	static const char *const modes[] = {"802.3ad",         "802.3AD",     "active-backup",
+					    "fault-tolerance", "balance-xor", "(xor)"};
+
+	for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (strstr(mode, modes[i]))
+			return true;
+	return false;
+}
+
+/* RDMA ports below a bond of a mode that spreads or moves frames: RoCE's own go around it, on ports
+ * whose addresses are the bond's. */
+static void h08_below(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const char *bond, const char *nic, bool apart)
+{
+	const struct rs_fact *mode = rs_facts_get(a->facts, host, bond, "mode"), *port;
+	struct rs_finding *f;
+	uint32_t at = 0;
+
+	if (!mode || offloaded(mode->value))
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, apart ? RS_MINOR : RS_MAJOR,
+			   "%s is below %s, mode %s: the NIC offloads 802.3ad, balance-xor and "
+			   "active-backup alone",
+			   nic, bond + 5, mode->value);
+	rs_finding_subject(a, f, host, bond + 5);
+	rs_finding_fact(f, mode);
+	rs_finding_fact(f, rs_facts_get(a->facts, host, bond, "slaves"));
+	while ((port = rs_facts_next(a->facts, &at, host, bond, "slave/")))
+		rs_finding_fact(f, port);
+	rs_finding_why(a, f,
+		       "no RDMA device of the bond is made: each port's own sends with the bond's "
+		       "address, and answers come in at the other port");
+	rs_finding_fix(a, f, host, false, "the bond's link",
+		       rs_audit_text(a, "the same with: mode %s", mode->value),
+		       "ip link set %s down; ip link set %s type bond mode 802.3ad "
+		       "xmit_hash_policy layer3+4; ip link set %s up  # without ports; add them "
+		       "again afterwards; the switch's ports an LACP group",
+		       bond + 5, bond + 5, bond + 5);
+}
+
 /* Is an RDMA device on this bond? Its netdev is, or it is called so. */
 static const char *rdma_on(const struct rs_audit *a, const char *host, const char *bond)
 {
@@ -588,16 +657,16 @@ static void h08_bond(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	const struct rs_fact *hash = rs_facts_get(a->facts, host, bond, "xmit_hash_policy");
 	const struct rs_fact *slaves = rs_facts_get(a->facts, host, bond, "slaves");
 	bool lacp = mode && (strstr(mode->value, "802.3ad") || strstr(mode->value, "802.3AD"));
-	bool backup = mode && (strstr(mode->value, "active-backup") ||
-			       strstr(mode->value, "fault-tolerance"));
 	int card = slaves ? one_card(a, host, slaves->value) : -1;
 	const char *what = NULL;
 	struct rs_finding *f;
 
 	if (card == 0)
 		what = "its ports are on two cards: RoCE runs on one of them alone";
-	else if (mode && !lacp && !backup)
-		what = rs_audit_text(a, "mode %s: the NIC offloads 802.3ad and active-backup alone",
+	else if (mode && !offloaded(mode->value))
+		what = rs_audit_text(a,
+				     "mode %s: the NIC offloads 802.3ad, balance-xor and "
+				     "active-backup alone",
 				     mode->value);
 	else if (lacp && hash && !strstr(hash->value, "layer3+4") &&
 		 !strstr(hash->value, "encap3+4"))
@@ -621,7 +690,7 @@ static void h08_bond(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	if (card == 0)
 		rs_finding_fix(a, f, host, true, "the bond's link", NULL,
 			       "bond both ports of one card, or leave the two unbonded as rails");
-	if (mode && !lacp && !backup)
+	if (mode && !offloaded(mode->value))
 		rs_finding_fix(a, f, host, false, "the bond's link",
 			       rs_audit_text(a, "the same with: mode %s", mode->value),
 			       "ip link set %s down; ip link set %s type bond mode 802.3ad "
@@ -681,11 +750,14 @@ static void h08(struct rs_audit *a, const struct rs_rule *r)
 		uint32_t at = 0;
 
 		while ((bond = rs_facts_subject(a->facts, &at, host, "bond/"))) {
-			const char *nic = rdma_on(a, host, bond + 5);
+			const char *nic = rdma_on(a, host, bond + 5), *below;
+			bool apart;
 
 			/* a front end's bond is its owner's business */
 			if (nic)
 				h08_bond(a, r, host, bond, nic);
+			else if ((below = rdma_below(a, host, bond, &apart)))
+				h08_below(a, r, host, bond, below, apart);
 			h08_slaves(a, r, host, bond, nic != NULL);
 		}
 	}
@@ -1100,8 +1172,8 @@ const struct rs_rule rs_rules_nic[] = {
 		.id = "H08",
 		.name = "bond",
 		.severity = RS_MAJOR,
-		.criterion = "A bond under RoCE joins ports of one card, in 802.3ad (layer3+4) or "
-			     "active-backup.",
+		.criterion = "A bond under RoCE joins ports of one card, in 802.3ad (layer3+4), "
+			     "balance-xor or active-backup.",
 		.authority = "Linux Documentation/networking/bonding; mlx5's LAG",
 		.explain = "Other modes, and ports of two cards, are not offloaded. Bonds without "
 			   "RDMA are not looked at.",
