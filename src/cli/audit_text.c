@@ -317,18 +317,62 @@ static uint32_t subjects_of(const struct rs_audit *a, const char *host, const ch
 	return n;
 }
 
+/* GPUs by the tree, by their own facts, or by the matrix of nvidia-smi topo -m: the most of them.
+ */
+static uint32_t gpus_of(const struct rs_audit *a, const char *host)
+{
+	uint32_t at = 0, n = 0, own = subjects_of(a, host, "gpu/"), in_matrix = 0;
+	const struct rs_fact *f;
+	const char *s;
+	char last[32] = "";
+
+	while ((s = rs_facts_subject(a->facts, &at, host, "pci/")))
+		n += !strcmp(rs_look_kind(a, host, s), "gpu");
+	/* "distance/GPU0/NIC1", in their order */
+	for (at = 0; (f = rs_facts_next(a->facts, &at, host, "topo", "distance/GPU"));) {
+		const char *gpu = f->name + strlen("distance/");
+		size_t len = strcspn(gpu, "/");
+
+		if (len >= sizeof(last) || (strlen(last) == len && !strncmp(last, gpu, len)))
+			continue;
+		snprintf(last, sizeof(last), "%.*s", (int)len, gpu);
+		in_matrix++;
+	}
+	n = own > n ? own : n;
+	return in_matrix > n ? in_matrix : n;
+}
+
+/* Interfaces of their own, and those that RDMA devices name. */
+static uint32_t netdevs_of(const struct rs_audit *a, const char *host)
+{
+	uint32_t at = 0, n = subjects_of(a, host, "netdev/");
+	const char *nic;
+
+	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
+		const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
+		const struct rs_fact *f;
+		char subject[160];
+		uint32_t of;
+
+		snprintf(subject, sizeof(subject), "netdev/%s", netdev ? netdev : "");
+		of = rs_facts_seek(a->facts, host, subject);
+		f = rs_facts_next(a->facts, &of, host, subject, "");
+		n += netdev && (!f || strcmp(f->subject, subject));
+	}
+	return n;
+}
+
 static void host_line(const struct rs_audit *a, const char *host, FILE *out)
 {
-	uint32_t nics = subjects_of(a, host, "nic/"), at = 0, hidden = 0, gpus = 0;
-	uint32_t pci = subjects_of(a, host, "pci/"), netdevs = subjects_of(a, host, "netdev/");
+	uint32_t nics = subjects_of(a, host, "nic/"), at = 0, hidden = 0;
+	uint32_t pci = subjects_of(a, host, "pci/"), netdevs = netdevs_of(a, host), gpus;
 	const struct rs_fact *f;
-	const char *called = rs_audit_called(a, host), *s;
+	const char *called = rs_audit_called(a, host);
 	char unread[512] = "";
 
 	if (!nics && !pci && !netdevs)
 		return;
-	while ((s = rs_facts_subject(a->facts, &at, host, "pci/")))
-		gpus += !strcmp(rs_look_kind(a, host, s), "gpu");
+	gpus = gpus_of(a, host);
 	for (at = 0; (f = rs_facts_next(a->facts, &at, host, "pci/", "config"));)
 		hidden += !strcmp(f->value, "access denied");
 	if (hidden)

@@ -200,6 +200,19 @@ static bool config_name(const char *text, char *out)
 	return false;
 }
 
+/* "cn0411" alone, where the command that runs prints the host's name before what it prints else:
+ * what follows is of that host. */
+static bool printed_name(const struct rs_text *t, const char *own)
+{
+	const char *command = t->ran ? t->command[t->ran - 1] : "";
+	const char *name = strstr(command, "hostname");
+	size_t n = strcspn(own, " \t");
+
+	return name && strpbrk(name, ";&") && !own[n] && n >= 3 && n < RS_NAME_BYTES &&
+	       isalpha((unsigned char)*own) && strpbrk(own, "0123456789") &&
+	       strspn(own, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") == n;
+}
+
 /* An empty prompt at an output's end, "gpu01:~$ ", counts as one, too. gang: what the command at
  * hand printed on one of its hosts, where no prompt and no heading is. */
 static void classify(struct rs_text *t, struct rs_piece *p, char *text, bool gang)
@@ -240,6 +253,10 @@ static void classify(struct rs_text *t, struct rs_piece *p, char *text, bool gan
 		p->kind = RS_PIECE_PROMPT;
 		p->command = t->ran = rs_text_command(t, prompt.command);
 		t->gang = rs_gang_find(own);
+	} else if (own == text && printed_name(t, own)) {
+		p->kind = RS_PIECE_HEADING;
+		p->host = host_named(t, own, RS_NAMED_BY_HEADING);
+		p->command = t->ran;
 	} else if (own == text && rs_heading_find(own, &prompt)) {
 		p->kind = RS_PIECE_HEADING;
 		p->host = host_named(t, prompt.host, RS_NAMED_BY_HEADING);

@@ -205,6 +205,12 @@ static void h05(struct rs_audit *a, const struct rs_rule *r)
 			h05_unseen(a, r, host);
 			continue;
 		}
+		/* another library's words for the same: ENOMEM of a registration */
+		if (!bites) {
+			uint32_t at = 0;
+
+			bites = rs_facts_next(a->facts, &at, host, "message", "verbs-register/12");
+		}
 		low = m->numeric && m->number < enough;
 		/* the limit of the shell that audits is not the job's */
 		own = strstr(m->file, "self/limits") != NULL;
@@ -223,7 +229,14 @@ static void h05(struct rs_audit *a, const struct rs_rule *r)
 					m->value);
 				rs_finding_subject(a, f, host, NULL);
 				rs_finding_fact(f, m);
-				rs_finding_why(a, f, "an RDMA device was not seen on this host");
+				rs_finding_why(
+					a, f,
+					f && f->severity == RS_INFO
+						? "an RDMA device was not seen on this host: it "
+						  "matters where there is one"
+						: "registered memory is locked: ibv_reg_mr fails "
+						  "with ENOMEM beyond the limit, and this is the "
+						  "job's own");
 				h05_container(a, f, host);
 				continue;
 			}
