@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 #include "audit/read/bonds.h"
+#include "audit/read/maker.h"
 #include "audit/read/failure.h"
 #include "audit/read/grid.h"
 #include "audit/read/loop.h"
@@ -421,6 +422,7 @@ static void shown(struct rs_stream *s, const struct segment *g)
 	facts += rs_config_diff_read(s->t->a, &in);
 	facts += rs_states_read(s->t->a, &in, ports);
 	facts += rs_bonds_read(s->t->a, &in);
+	rs_maker_read(s->t->a, &in);
 	free(text);
 	remember_shown(s, facts);
 }

@@ -793,6 +793,7 @@ static void next_of(struct rs_audit *a, const struct rs_finding *f)
 
 void rs_evidence_next(struct rs_audit *a)
 {
+	const char *of_switch;
 	bool thin = rs_audit_concludes(a, false) == RS_CONCLUDES_THIN;
 
 	a->failure = failure_of(a, NULL);
@@ -825,10 +826,17 @@ void rs_evidence_next(struct rs_audit *a)
 
 		if (f->verdict != RS_UNKNOWN || f->suppressed || !f->n_needs)
 			continue;
+		/* a switch's configuration tells that and more */
+		if (thin && f->severity <= RS_MINOR && rs_next_of_switch(a))
+			break;
 		next_of(a, f);
 		return;
 	}
-	if (!any_subject(a, "nic/") && !any_subject(a, "port/"))
+	of_switch = rs_next_of_switch(a);
+	if (of_switch && (a->failure || thin || !any_subject(a, "port/")))
+		next(a, of_switch,
+		     "a switch's whole configuration tells its classes, PFC, ECN and ports");
+	else if (!any_subject(a, "nic/") && !any_subject(a, "port/"))
 		next(a, "ripstop audit --collect $(hostname).tar.gz",
 		     "no device, port or GID is in what was named; run it on each host of the job");
 	else if (a->failure)

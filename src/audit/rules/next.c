@@ -116,6 +116,50 @@ static const char *of_file(struct rs_audit *a, const char *p, size_t n)
 		(int)n, p);
 }
 
+/* What a system calls the command that prints its whole configuration, which tells most. */
+static const struct {
+	const char *os, *command;
+} configurations[] = {
+	{"SONiC", "show runningconfiguration all"},
+	{"Cumulus", "nv config show"},
+	{"Junos", "show configuration | display set | no-more"},
+	{"OS10", "show running-configuration"},
+	{"VRP", "display current-configuration"},
+	{"Comware", "display current-configuration"},
+	{"EOS", "show running-config"},
+	{"NX-OS", "show running-config"},
+	{"Onyx", "show running-config"},
+	{"IOS XR", "show running-config"},
+};
+
+static const char *configuration_of(const char *os)
+{
+	for (size_t i = 0; i < sizeof(configurations) / sizeof(*configurations); i++)
+		if (!strcmp(configurations[i].os, os))
+			return configurations[i].command;
+	return "show running-config";
+}
+
+/* Does this system have the command? */
+static bool knows_command(const char *os, const char *p)
+{
+	bool nv = !strncmp(p, "nv ", 3), display = !strncmp(p, "display ", 8);
+
+	if (!strcmp(os, "Cumulus"))
+		return nv || !strncmp(p, "vtysh", 5);
+	if (!strcmp(os, "VRP") || !strcmp(os, "Comware"))
+		return display;
+	return !nv && !display;
+}
+
+/* The system of a switch, as far as anything says it; "": not known. */
+static const char *os_of(const struct rs_audit *a, const char *host)
+{
+	const char *os = rs_facts_value(a->facts, host, "host", "os");
+
+	return os ? os : "";
+}
+
 /* Is all that was read of switches? */
 static bool switches_alone(const struct rs_audit *a)
 {
@@ -127,20 +171,22 @@ static bool switches_alone(const struct rs_audit *a)
 
 const char *rs_next_command(struct rs_audit *a, const struct rs_finding *f, bool *whole)
 {
-	const char *need = f->need[0].file;
+	const char *need = f->need[0].file, *os;
 	bool sw = f->n_subjects ? rs_facts_is_switch(a->facts, f->subject[0].host)
 				: switches_alone(a);
 
+	os = !sw ? "" : os_of(a, f->n_subjects ? f->subject[0].host : rs_facts_host(a->facts, 0));
 	*whole = true;
 	/* a line for a shell, with its pipes */
 	if (strchr(need, '|') && is_program(need, strcspn(need, " ")) && !strchr(need, '<'))
 		return need;
-	/* of a switch's several ways each is another system's: the first is its own */
-	for (const char *p = need; p; p = sw ? NULL : another(p, one_way(p))) {
+	/* of a switch's several ways each is another system's: without a system's name the first */
+	for (const char *p = need; p; p = sw && !*os ? NULL : another(p, one_way(p))) {
 		size_t n = one_way(p);
 		const char *file = of_file(a, p, n), *command = NULL;
 
-		if (is_program(p, strcspn(p, " ,;")) && sw == of_switch(p))
+		if (is_program(p, strcspn(p, " ,;")) && sw == of_switch(p) &&
+		    (!*os || knows_command(os, p)))
 			command = filled(a, f, p, n);
 		if (command || file)
 			return command ? command : file;
@@ -149,5 +195,33 @@ const char *rs_next_command(struct rs_audit *a, const struct rs_finding *f, bool
 	if (strstr(need, "NCCL's log") || strstr(need, "NCCL_VERSION") ||
 	    strstr(need, "NCCL_DEBUG") || strstr(need, "job's whole log"))
 		return NCCL_LOG;
-	return sw ? "show running-config" : COLLECT;
+	return sw ? configuration_of(os) : COLLECT;
+}
+
+const char *rs_next_of_switch(const struct rs_audit *a)
+{
+	static const char *const parts[] = {"nic/", "netdev/", "pci/", "gpu/", "nccl",
+					    "env",  "k8s/",    "topo", "job"};
+	const char *maker = NULL;
+
+	if (switches_alone(a))
+		return configuration_of(os_of(a, rs_facts_host(a->facts, 0)));
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		const char *own = rs_facts_value(a->facts, host, "host", "maker");
+
+		if (rs_facts_is_switch(a->facts, host))
+			continue;
+		/* nothing but a maker's name is known of it: a host's parts would be told */
+		for (unsigned k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
+			uint32_t at = 0;
+
+			if (rs_facts_subject(a->facts, &at, host, parts[k]))
+				return NULL;
+		}
+		if (!own)
+			return NULL;
+		maker = own;
+	}
+	return maker ? configuration_of(maker) : NULL;
 }

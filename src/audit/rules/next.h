@@ -10,4 +10,8 @@
  * be told beside it. */
 const char *rs_next_command(struct rs_audit *a, const struct rs_finding *f, bool *whole);
 
+/* The command that tells most of a switch, where all that was read is of switches; NULL: it is not.
+ */
+const char *rs_next_of_switch(const struct rs_audit *a);
+
 #endif
