@@ -366,14 +366,13 @@ void rs_hop_fix_ecn(struct rs_audit *a, struct rs_finding *f, const char *sw, co
 			       "drop-profile <profile>; commit",
 			       queue);
 	} else if (is(a, sw, "Cumulus")) {
-		rs_finding_fix(
-			a, f, sw, true, NULL, "nv config apply <previous revision>",
-			"nv set qos congestion-control default-global traffic-class %d ecn "
-			"enable; nv set qos congestion-control default-global traffic-class "
-			"%d min-threshold-bytes %lld; nv set qos congestion-control "
-			"default-global traffic-class %d max-threshold-bytes %lld; nv config "
-			"apply",
-			queue, queue, lo, queue, hi);
+		rs_finding_fix(a, f, sw, true, NULL, "nv config apply <previous revision>",
+			       "nv set qos congestion-control default-global traffic-class %d ecn "
+			       "enable; nv set qos congestion-control default-global traffic-class "
+			       "%d min-threshold %lld; nv set qos congestion-control "
+			       "default-global traffic-class %d max-threshold %lld; nv config "
+			       "apply",
+			       queue, queue, lo, queue, hi);
 	}
 }
 
