@@ -211,7 +211,7 @@ bool rs_look_management(const char *port)
 		if (strncasecmp(port, names[i], n))
 			continue;
 		if (names[i][n] == '#' ? isdigit((unsigned char)port[n]) != 0
-		    : names[i][n]      ? !port[n] || port[n] == '.'
+		    : names[i][n]      ? strchr(". ,:", port[n]) != NULL
 				       : true)
 			return true;
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/look.h"
 #include "audit/read/grid_state.h"
 #include "audit/read/readers.h"
 
@@ -54,6 +55,10 @@ void rs_grid_tell(struct rs_grid *g, const char *key)
 		return;
 	/* what has no link has no FEC in force */
 	if (key && (g->idle || g->down) && !strcmp(key, "fec-none"))
+		return;
+	/* no RDMA crosses a port for management: its drops and its PFC say nothing */
+	if (key && rs_look_management(g->entry) &&
+	    (!strncmp(key, "drops-", 6) || !strncmp(key, "pfc-", 4) || !strncmp(key, "ecn-", 4)))
 		return;
 	if (g->on)
 		rs_grid_keep(g, g->line.number, g->line.text, key, g->entry);
@@ -163,6 +168,7 @@ static bool heading(struct rs_grid *g)
 					     "Statistics for interface "};
 	const char *t = g->line.text;
 	char port[RS_GRID_NAME];
+	bool before_name;
 	size_t n = 0;
 
 	for (unsigned i = 0; i < sizeof(before) / sizeof(*before); i++)
@@ -170,7 +176,13 @@ static bool heading(struct rs_grid *g)
 			n = strlen(before[i]);
 	t += n;
 	t += strspn(t, " ");
+	before_name = n > 0;
 	n = rs_grid_port_at(t, n || g->shown, port, sizeof(port));
+	/* "Physical interface: fxp0, ...": of management, by a name that no other port has */
+	if (!n && before_name && rs_look_management(t)) {
+		n = strcspn(t, " ,:");
+		snprintf(port, sizeof(port), "%.*s", (int)n, t);
+	}
 	if (!n)
 		return false;
 	t += n;
