@@ -491,6 +491,8 @@ static void status_row(struct eos *e, uint32_t line, const char *port, char **w,
 	static const char *const states[] = {"connected", "notconnect", "disabled", "errdisabled",
 					     "inactive"};
 
+	char name[80] = "";
+
 	for (unsigned i = 1; i + 3 < n; i++)
 		for (unsigned k = 0; k < sizeof(states) / sizeof(*states); k++) {
 			const char *speed =
@@ -498,6 +500,11 @@ static void status_row(struct eos *e, uint32_t line, const char *port, char **w,
 
 			if (strcmp(w[i], states[k]))
 				continue;
+			for (unsigned d = 1; d < i; d++)
+				snprintf(name + strlen(name), sizeof(name) - strlen(name), "%s%s",
+					 d > 1 ? " " : "", w[d]);
+			if (*name)
+				say(e, line, port, "description", "%s", name);
 			say(e, line, port, "link_state", "%s", w[i]);
 			if (k == 2)
 				say(e, line, port, "admin", "down");

@@ -137,9 +137,11 @@ const struct rs_shown rs_shown_blocks[] = {
 	 "EOS",
 	 "show priority-flow-control$|show priority-flow-control status|show priority-flow-control "
 	 "interfaces",
-	 {"E: PFC Enabled, D: PFC Disabled", "Port Status Priorities"},
+	 {"E: PFC Enabled, D: PFC Disabled", "Port Status Priorities", "Port Enabled Priorities"},
 	 ROWS(TELL("^@ D - -", "pfc-port-off"), TELL("^@ D -", "pfc-port-off"),
 	      TELL("^@ E A ", "pfc-port-on"), TELL("^@ E - ", "pfc-port-inactive"),
+	      TELL("^@ No ", "pfc-port-off"), TELL("^@ Yes # Yes", "pfc-port-on"),
+	      TELL("^@ Yes # No", "pfc-port-inactive"),
 	      TELL("^Global PFC : Disabled", "pfc-port-off"))},
 	{"eos-errdisabled",
 	 "port/",

@@ -396,8 +396,9 @@ static const char *port_of(const struct rs_audit *a, const char *host, const cha
 /* A port of another kind than its siblings: without a link, slower, of storage or management. */
 static bool other_kind(const struct rs_audit *a, const char *host, const char *name)
 {
-	static const char *const roles[] = {"mgmt",   "manage", "stor", "nfs",    "uplink",
-					    "router", "oob",    "peer", "border", "wan"};
+	static const char *const roles[] = {"mgmt",     "manage",   "stor", "nfs",    "uplink",
+					    "router",   "oob",      "peer", "border", "wan",
+					    "firewall", "internet", "ipmi", "bmc",    "filer"};
 	const char *port = port_of(a, host, name), *other;
 	const char *state, *admin, *what, *speed;
 	uint32_t at = 0;
