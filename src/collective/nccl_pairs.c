@@ -29,12 +29,19 @@ enum { FEW_CHUNKS = 256, CHUNKS = 512, FEW_CHANNELS = 4, CHANNELS = 8 };
 #define LL_RATE     INT64_C(17300000000)
 #define SIMPLE_RATE INT64_C(32000000000)
 
+/* Before 2.21 MSCCL ran where each GPU had a process of its own alone (RCCL's changes of 2.21.5;
+ * mscclCommCompatible() of 2.20.5). */
+static bool msccl_runs(const struct rs_coll *c, const struct nccl_run *r)
+{
+	return r->p->release >= RS_NCCL_RELEASE(2, 21, 0) || c->conf.nccl.gpus_per_thread <= 1;
+}
+
 bool nccl_takes_pairs(const struct rs_coll *c, const struct nccl_run *r)
 {
 	uint64_t bytes = nccl_bytes(&c->conf), chunks = bytes <= FEW_MOST ? FEW_CHUNKS : CHUNKS;
 
 	if (!r->p->rccl || r->p->gfx < 942 || r->p->n_nodes > 1 || c->n_ranks != RANKS ||
-	    c->conf.op != RS_COLL_ALL_REDUCE || bytes > SIMPLE_MOST)
+	    !msccl_runs(c, r) || c->conf.op != RS_COLL_ALL_REDUCE || bytes > SIMPLE_MOST)
 		return false;
 	if ((r->tune.algo && *r->tune.algo) || (r->tune.proto && *r->tune.proto))
 		return false;
