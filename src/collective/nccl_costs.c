@@ -606,6 +606,7 @@ static uint32_t on_xgmi(const struct rs_nccl_plan *p)
 void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
 {
 	static const uint32_t nvlink[4] = {1250, 1250, 1214, 1247}; /* thousandths */
+	static const uint32_t nvlink_ga102 = 1172;
 	static const uint32_t flags[RS_NCCL_PROTOS][2] = {{2, 1}, {16, 15}, {1, 1}};
 	const uint32_t *f = flags[r->choice.proto];
 	const uint32_t *inside = r->ll_inside ? flags[RS_NCCL_LL] : f;
@@ -621,9 +622,10 @@ void nccl_set_overheads(struct rs_coll *c, const struct nccl_run *r)
 		c->net.num *= 100;
 		c->net.den *= PAT_SHARE;
 	}
-	c->inside.num = inside[0] * (r->p->rccl ? on_xgmi(r->p)
-				     : nvl      ? nvlink[arch_of(r->p)]
-						: 1000);
+	c->inside.num = inside[0] * (r->p->rccl                  ? on_xgmi(r->p)
+				     : nvl && r->p->min_cc == 86 ? nvlink_ga102
+				     : nvl                       ? nvlink[arch_of(r->p)]
+								 : 1000);
 	c->inside.den = inside[1] * 1000;
 	if (nvl && !r->p->nvswitch && !r->p->rccl) {
 		c->inside.num *= 10;

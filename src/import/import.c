@@ -188,8 +188,14 @@ static bool joined(const struct rs_host *h, int a, int b)
 	return false;
 }
 
-/* A link and direction: 50 GB/s since Blackwell, 25 GB/s since Volta, 20 GB/s before (NVIDIA's
- * white papers); xGMI by the GPU's model. */
+/* Mb/s of a link and direction: 50 GB/s since Blackwell, 25 since Volta, 20 before; 14.0625 of
+ * GA102 (NVIDIA's white papers). */
+static int64_t link_rate(long sm)
+{
+	return sm >= 100 ? 400000 : sm == 86 ? 112500 : sm >= 70 ? 200000 : 160000;
+}
+
+/* xGMI by the GPU's model. */
 static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 {
 	long count = number(m, n, "count", 0);
@@ -211,7 +217,7 @@ static void nccl_nvlink(struct import *m, const xmlNode *n, int gpu, long sm)
 	if (!nvlink)
 		x->rate = count * rs_xgmi_rate(m->h->parts[gpu].model);
 	else if (sm)
-		x->rate = count * (sm >= 100 ? 400 : sm >= 70 ? 200 : 160) * RS_GBPS;
+		x->rate = count * link_rate(sm) * RS_MBPS;
 }
 
 /* NVLink-C2C joins a GPU and its processor's memory: bw is of a link, in MB/s. */
