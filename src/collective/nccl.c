@@ -45,6 +45,8 @@ static rs_time block_time(const struct rs_coll *c, const struct rs_step *s)
 	uint64_t turns = r->turn ? ceil_div(s->local, r->turn) : 0;
 	int64_t rate = nccl_step_rate(c, s, r->lane_rate);
 
+	if (turns > 1 && rate < r->lane_rate)
+		return nccl_time_of(r->turn, rate) * (rs_time)turns;
 	if (turns > 1)
 		return r->turn_time * (rs_time)turns;
 	return s->local ? rs_time_max(nccl_time_of(s->local, rate), r->turn_least) : 0;

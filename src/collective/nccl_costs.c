@@ -180,6 +180,8 @@ static int64_t host_rate(const struct nccl_run *r)
 	int64_t rate = r->p->min_cc == 80 ? HOST_RATE_A100 : HOST_RATE;
 	int64_t threads = r->choice.threads - WARP;
 
+	if (r->choice.proto == RS_NCCL_LL) /* half of its lines is flags */
+		return rate / 2;
 	if (r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto != RS_NCCL_SIMPLE)
 		return rate;
 	return rate * (threads < HOST_THREADS ? threads : HOST_THREADS) / HOST_THREADS;
@@ -263,14 +265,19 @@ uint32_t nccl_p2p_window(uint32_t works)
 
 /* ---- Times ---- */
 
+/* GPUs of graphics boards, with GDDR: another chip than the A100, H100 or B200 of its time. */
+static bool on_board(const struct rs_nccl_plan *p)
+{
+	return !p->rccl && (p->min_cc == 86 || p->min_cc == 89 || p->min_cc == 120);
+}
+
 /* Of flags between GPUs, in percent of NCCL's table. */
 static rs_time by_arch(const struct nccl_run *r, rs_time t)
 {
 	static const int percent[4] = {175, 175, 100, 200};
 
-	if (r->p->rccl)
+	if (r->p->rccl || on_board(r->p))
 		return t;
-
 	return t * percent[arch_of(r->p)] / 100;
 }
 
@@ -286,7 +293,8 @@ static rs_time rccl_time(const struct nccl_run *r, bool net)
 }
 
 /* Start of the kernel, with the first flags: 8.2 us of a small one in a stream (measured on an
- * H100), a ring's of Simple as NVLS's, else the tables' base. */
+ * H100; less on a graphics board), a ring's of Simple as NVLS's, else the tables' base. */
+#define BOARD_START (5900 * RS_NS)
 static rs_time launch_time(const struct nccl_run *r)
 {
 	const struct rs_nccl_choice *c = &r->choice;
@@ -295,7 +303,8 @@ static rs_time launch_time(const struct nccl_run *r)
 
 	if (by_rccl(r))
 		return rccl[c->proto];
-
+	if (on_board(r->p) && (c->proto == RS_NCCL_LL || r->p2p))
+		return BOARD_START;
 	if (c->algo == RS_NCCL_ALGO_NVLS_TREE)
 		return 25 * RS_US;
 	if (c->algo == RS_NCCL_ALGO_NVLS ||
