@@ -123,6 +123,17 @@ static void step(const struct rs_coll *c, uint32_t rank, uint32_t lane, uint64_t
 	step_send(c, out, conn_of(c, rank, lane), p);
 }
 
+/* Among the GPUs of one process a rank writes what is done right into the next one's output, which
+ * is spared a copy (transport/p2p.cc, P2P_DIRECT; device/prims_simple.h, genericOp()). */
+static bool direct(const struct rs_coll *c, const struct rs_step *s)
+{
+	const struct rs_conn *from = s->n_recv ? &c->conns[s->recv[0].conn] : NULL;
+	uint32_t gpus = c->conf.nccl.gpus_per_thread;
+
+	return from && gpus > 1 && !s->recv[0].reduce && from->nvlink && !from->to_host &&
+	       from->src / gpus == from->dst / gpus && !c->nccl->p->rccl && !c->nccl->pull_rate;
+}
+
 /* A block's operations of Simple one after another (device/all_gather.h, reduce_scatter.h,
  * all_reduce.h): where a loop ends it takes its last chunk, and then sends the first of the next
  * one. Taking alone, and sending alone, write to one place; all others read or write two. */
@@ -132,19 +143,23 @@ static void step_simple(const struct rs_coll *c, uint32_t rank, uint32_t lane, u
 	const struct nccl_run *r = c->nccl;
 	int64_t takes = c->conf.op == RS_COLL_REDUCE_SCATTER ? r->lane_rate : r->alone_rate;
 	int64_t sends = c->conf.op == RS_COLL_ALL_GATHER ? r->lane_rate : r->alone_rate;
+	int64_t passes = r->lane_rate;
 	const struct ring_plan *k = c->plan;
 	struct ring_turn t =
 		ring_turn(k->loops, ring_sends(kind_of_op[c->conf.op], k->n), k->cut.slices, i);
 
 	step(c, rank, lane, i, out);
 	out->compute = 0;
+	if (direct(c, out))
+		passes *= 2;
 	if (t.same && out->local)
-		out->compute =
-			nccl_time_of(out->local, nccl_step_rate(c, out, r->lane_rate)) + r->slice;
+		out->compute = nccl_time_of(out->local, nccl_step_rate(c, out, passes)) + r->slice;
 	if (t.same || !out->local)
 		return;
+	if (out->n_recv && passes == r->lane_rate)
+		out->compute = nccl_time_of(out->local, nccl_step_rate(c, out, takes));
 	if (out->n_recv)
-		out->compute = nccl_time_of(out->local, nccl_step_rate(c, out, takes)) + r->slice;
+		out->compute += r->slice;
 	if (out->n_send)
 		out->compute += nccl_time_of(out->local, sends) + r->slice;
 }

@@ -98,6 +98,7 @@ def main():
     many_chunks()
     pairs_in_turn()
     early_messages()
+    one_process()
     return refused()
 
 
@@ -175,6 +176,20 @@ def early_messages():
     for hosts, more in (9, 0), (10, 9 * 5000):
         without, beside = (job_of(text % (hosts, host, copy))["finish_ns"] for copy in (0, 1))
         assert without - beside == more, (hosts, without, beside)
+
+
+def one_process():
+    """Among the GPUs of one process 8 channels of a ring are faster; all pairs of RCCL 2.20 need a process for each GPU."""
+    hosts = os.path.abspath(os.path.join(DATA, "../scoreboard/hosts"))
+    text = ("fabric:\n  hosts:\n    - {name: h, count: 1, like: %s/%s.xml}\n  pairing: nearest\n  network: {kind: rail, leaves: 8}\n"
+            "workload:\n  - {name: job, collective: {op: %s, bytes: %dMiB, nccl: {version: %s, gpus_per_thread: %d, env: {%s}}}}\n")
+    ring = "NCCL_ALGO: ring, NCCL_PROTO: simple, NCCL_MAX_NCHANNELS: 8"
+    for op, least, most in ("all-gather", 0.4, 0.7), ("all-reduce", 0.6, 0.85), ("reduce-scatter", 0.999, 1.001):
+        many, one = (job_of(text % (hosts, "hgx-h100", op, 256, "2.18.3", gpus, ring))["time_ns"] for gpus in (1, 8))
+        assert least < one / many < most, (op, many, one)
+    for version, gpus, pairs in ("2.20.5", 8, False), ("2.20.5", 1, True), ("2.21.5", 8, True):
+        job = job_of(text % (hosts, "mi300x", "all-reduce", 4, version, gpus, ""))
+        assert ("AllPairs" in json.dumps(job)) == pairs, (version, gpus, job)
 
 
 def tuned():
