@@ -174,7 +174,7 @@ int64_t nccl_pull_rate(const struct nccl_run *r)
 }
 
 /* A Simple ring of 12 GB/s in all at most has 256 threads (graph/tuning.cc), as has one with little
- * to do; a warp more keeps the flags. */
+ * to do; a warp more keeps the flags. Those of an RTX PRO 6000 read as much as 512 do. */
 static int64_t host_rate(const struct nccl_run *r)
 {
 	int64_t rate = r->p->min_cc == 80 ? HOST_RATE_A100 : HOST_RATE;
@@ -182,7 +182,8 @@ static int64_t host_rate(const struct nccl_run *r)
 
 	if (r->choice.proto == RS_NCCL_LL) /* half of its lines is flags */
 		return rate / 2;
-	if (r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto != RS_NCCL_SIMPLE)
+	if (r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto != RS_NCCL_SIMPLE ||
+	    r->p->min_cc >= 120)
 		return rate;
 	return rate * (threads < HOST_THREADS ? threads : HOST_THREADS) / HOST_THREADS;
 }
