@@ -25,32 +25,63 @@ static const char *runs(const char *text)
 	return NULL;
 }
 
+/* A variable that names an image, a command or a container: no options. */
+static bool is_operand(const char *name, size_t n)
+{
+	static const char *const words[] = {"IMAGE", "IMG", "CMD",    "COMMAND", "CONTAINER",
+					    "NAME",  "TAG", "SCRIPT", "USER",    "HOME"};
+	char low[64];
+
+	snprintf(low, sizeof(low), "%.*s", (int)n, name);
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcasestr(low, words[i]))
+			return true;
+	return false;
+}
+
 /* Arguments that a variable holds, a word of its own: what they give is not known. "-v $HOME:/x"
  * has a variable within a word. */
 static bool has_variable(const char *text)
 {
+	static const char name[] =
+		"{}@*[]_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
 	for (const char *p = text; (p = strchr(p, '$')); p++) {
 		size_t n = strcspn(p, " \t\"\\");
 
 		if (p > text && !strchr(" \t\"", p[-1]))
 			continue;
-		if (p[1] == '(' || strspn(p + 1, "{}@*[]_ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-						 "abcdefghijklmnopqrstuvwxyz0123456789") == n - 1)
+		if (p[1] == '(' || (n > 1 && strspn(p + 1, name) == n - 1 && !is_operand(p, n)))
 			return true;
 	}
 	return false;
 }
 
+/* An option, or a point of a list: `ls /dev/infiniband` gives nothing. */
+static bool gives_nodes(const char *text)
+{
+	static const char *const options[] = {"--device", "-v ",     "--volume",
+					      "--mount",  "device=", "devices:"};
+	const char *item = text + strspn(text, "- \"'");
+
+	if (!strstr(text, "/dev/infiniband"))
+		return false;
+	for (unsigned i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (strstr(text, options[i]))
+			return true;
+	return !strncmp(item, "/dev/infiniband", 15);
+}
+
 static bool gives_devices(const char *text, bool starts)
 {
-	static const char *const gifts[] = {"/dev/infiniband", "--privileged", "privileged: true",
-					    "NVIDIA_MOFED",    "/dev:/dev",    "rdma/",
-					    "nvidia.com/",     "--env-file",   "rdma_cm"};
+	static const char *const gifts[] = {
+		"--privileged", "privileged: true", "NVIDIA_MOFED", "/dev:/dev",
+		"rdma/",        "nvidia.com/",      "--env-file",   "rdma_cm"};
 
 	for (unsigned i = 0; i < sizeof(gifts) / sizeof(*gifts); i++)
 		if (strstr(text, gifts[i]))
 			return true;
-	return (starts || strchr("-$\"", *text)) && has_variable(text);
+	return gives_nodes(text) || ((starts || strchr("-$\"", *text)) && has_variable(text));
 }
 
 static bool line_container(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
