@@ -277,11 +277,27 @@ bool rs_tx_encode(struct rs_live *l, struct rs_packet *p, bool fill)
 
 /* ---- Middles that follow one another ---- */
 
+/* The opcode of those behind p in its message: they may go behind it; 0: none. */
+static uint8_t middle_of(uint8_t opcode)
+{
+	switch (opcode) {
+	case RS_RC | RS_OP_SEND_FIRST:
+	case RS_RC | RS_OP_SEND_MIDDLE:
+		return RS_RC | RS_OP_SEND_MIDDLE;
+	case RS_RC | RS_OP_WRITE_FIRST:
+	case RS_RC | RS_OP_WRITE_MIDDLE:
+		return RS_RC | RS_OP_WRITE_MIDDLE;
+	case RS_RC | RS_OP_READ_RESPONSE_FIRST:
+	case RS_RC | RS_OP_READ_RESPONSE_MIDDLE:
+		return RS_RC | RS_OP_READ_RESPONSE_MIDDLE;
+	default:
+		return 0;
+	}
+}
+
 static uint32_t middle_filler(const struct rs_live *l, const struct rs_packet *p, bool fill)
 {
-	bool write = rs_opcodes[p->opcode].flags & RS_F_WRITE;
-
-	return fill && write && may_fill(l, p) ? RS_RETH_BYTES : 0;
+	return fill && may_fill(l, p) ? rs_filler_of(middle_of(p->opcode)) : 0;
 }
 
 uint32_t rs_tx_room(const struct rs_live *l, const struct rs_packet *p, bool fill)
@@ -289,10 +305,9 @@ uint32_t rs_tx_room(const struct rs_live *l, const struct rs_packet *p, bool fil
 	const struct rs_tx *t = &l->tx;
 	const struct rs_run *r = t->runs ? &t->run[t->runs - 1] : NULL;
 	uint32_t whole = RS_BTH_BYTES + p->payload_bytes + RS_ICRC_BYTES, n, by_bytes;
-	uint32_t f = rs_opcodes[p->opcode].flags;
 
-	if (!t->gso || !r || l->stamps || !(f & RS_F_REQUEST) || f & (RS_F_LAST | OTHER_HEADERS) ||
-	    !p->payload || p->payload_bytes % 4)
+	if (!t->gso || !r || l->stamps || !middle_of(p->opcode) || !p->payload ||
+	    p->payload_bytes % 4)
 		return 0;
 	whole += middle_filler(l, p, fill);
 	if (r->segment != whole || r->bytes != (uint32_t)r->count * whole)

@@ -112,6 +112,21 @@ void rs_flow_sent_more(struct rs_flow *f, const struct rs_packet *p, uint32_t n,
 	obey(f);
 }
 
+/* Behind a response: what it acknowledges is counted out. */
+static void count_acked(struct rs_flow *f, uint32_t qpn, bool lost)
+{
+	const struct rs_qp *qp;
+	uint64_t charged;
+
+	if (!rs_window_joined(&f->window, qpn - f->first_qpn, &charged))
+		return;
+	qp = rs_nic_find_qp(f->nic, qpn);
+	if (!qp)
+		return;
+	rs_window_acked(&f->window, qpn - f->first_qpn, rs_qp_unacked(qp), lost);
+	obey(f);
+}
+
 void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now)
 {
 	/* the NIC takes the packet */
@@ -122,21 +137,22 @@ void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now)
 	bool lost =
 		(p->opcode & 0x1f) == RS_OP_ACKNOWLEDGE && rs_packet_syndrome(p) == RS_NAK_PSN_SEQ;
 	uint32_t qpn = p->dest_qp;
-	const struct rs_qp *qp;
-	uint64_t charged;
 
 	rs_nic_rx(f->nic, p, now);
 	if (read && rs_nic_get_counters(f->nic)->duplicate_request != again) {
 		rs_window_reads_lost(&f->window, qpn - f->first_qpn, now);
 		obey(f);
 	}
-	qp = response && rs_window_joined(&f->window, qpn - f->first_qpn, &charged)
-		     ? rs_nic_find_qp(f->nic, qpn)
-		     : NULL;
-	if (qp) {
-		rs_window_acked(&f->window, qpn - f->first_qpn, rs_qp_unacked(qp), lost);
-		obey(f);
-	}
+	if (response)
+		count_acked(f, qpn, lost);
+}
+
+void rs_flow_rx_middles(struct rs_flow *f, const struct rs_packet *p, uint32_t n, size_t stride,
+			rs_time now)
+{
+	rs_nic_rx_middles(f->nic, p, n, stride, now);
+	if (rs_opcodes[p->opcode].flags & RS_F_RESPONSE)
+		count_acked(f, p->dest_qp, false);
 }
 
 static void pass_on_timeouts(struct rs_flow *f)

@@ -51,6 +51,9 @@ uint32_t rs_flow_ahead(const struct rs_flow *f, const struct rs_packet *p, uint3
 void rs_flow_sent_more(struct rs_flow *f, const struct rs_packet *p, uint32_t n, rs_time now);
 /* A packet arrived: rs_nic_rx(), which takes it. */
 void rs_flow_rx(struct rs_flow *f, struct rs_packet *p, rs_time now);
+/* Middles did, as rs_nic_rx_ahead() lets them: rs_nic_rx_middles(). */
+void rs_flow_rx_middles(struct rs_flow *f, const struct rs_packet *p, uint32_t n, size_t stride,
+			rs_time now);
 /* rs_nic_expire(), where it is due, and the windows' own time. */
 void rs_flow_expire(struct rs_flow *f, rs_time now);
 /* When the next of both is due. */

@@ -408,8 +408,14 @@ static bool is_next(const struct rs_datagram *d, const uint8_t *b, size_t filler
 		       rs_get32_le(b + n - RS_ICRC_BYTES);
 }
 
+static bool may_be_middle(uint8_t opcode)
+{
+	return opcode == (RS_RC | RS_OP_WRITE_MIDDLE) || opcode == (RS_RC | RS_OP_SEND_MIDDLE) ||
+	       opcode == (RS_RC | RS_OP_READ_RESPONSE_MIDDLE);
+}
+
 /*
- * Middles of the WRITE under way, behind one another in a block: each one's headers and ICRC are
+ * Middles of the message under way, behind one another in a block: each one's headers and ICRC are
  * looked at, and the engine judges and takes them in one go. Returns how many they are, d being the
  * first. Only behind a packet whose ICRC was that of its place: a NIC numbers its datagrams
  * otherwise.
@@ -425,7 +431,7 @@ static unsigned take_middles(struct rs_live *l, const struct rs_datagram *d, siz
 	bool asks = false;
 
 	if (!d->plain || most < 2 || l->stamps || l->selective || d->n < RS_BTH_BYTES ||
-	    b[0] != (RS_RC | RS_OP_WRITE_MIDDLE) || d->id >= RS_ICRC_IDS)
+	    !may_be_middle(b[0]) || d->id >= RS_ICRC_IDS)
 		return 0;
 	path = &l->paths.path[d->path];
 	filler = rs_filler_find(b, d->n);
@@ -439,10 +445,11 @@ static unsigned take_middles(struct rs_live *l, const struct rs_datagram *d, siz
 	p.payload = b + RS_BTH_BYTES;
 	p.payload_bytes = (uint16_t)(d->n - filler - RS_BTH_BYTES - RS_ICRC_BYTES);
 	p.frame_bytes = rs_frame_bytes(p.opcode, p.payload_bytes, path->ipv6);
-	n = rs_nic_rx_ahead(l->nic, &p);
-	most = n < most ? n : most;
 	if (most > (size_t)RS_ICRC_IDS - d->id)
 		most = (size_t)RS_ICRC_IDS - d->id;
+	most = rs_nic_rx_ahead(l->nic, &p, (uint32_t)most);
+	if (!most)
+		return 0;
 	fixed = rs_icrc_fixed(&l->rx.icrc, path, d->path, true, d->sport, b, d->n - filler);
 	for (n = 0; n < most; n++, b += d->n) {
 		uint32_t crc = rs_icrc_behind(fixed, path, b, d->id + n);
@@ -455,7 +462,7 @@ static unsigned take_middles(struct rs_live *l, const struct rs_datagram *d, siz
 		return 0;
 	p.bth_flags = (uint8_t)(p.bth_flags & ~RS_BTH_ACKREQ) | (asks ? RS_BTH_ACKREQ : 0);
 	rs_live_arrives();
-	rs_nic_rx_middles(l->nic, &p, n, d->n, d->now);
+	rs_flow_rx_middles(&l->flow, &p, n, d->n, d->now);
 	return n;
 }
 

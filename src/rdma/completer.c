@@ -380,3 +380,36 @@ void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
 	if (__builtin_expect(nic->no_rnr_retry, 0))
 		mind_credit(nic, qp, f, now);
 }
+
+/* ---- Middles: middles.c ---- */
+
+uint32_t rs_comp_coming(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			uint32_t max, uint8_t **to)
+{
+	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_head);
+	uint32_t out = rs_qp_in_flight(qp), n;
+	const uint8_t *place = NULL;
+
+	/* of what is asked for again, una_psn may pass where the asking stands: one by one */
+	if ((p->opcode & 0x1f) != RS_OP_READ_RESPONSE_MIDDLE || (qp->flags & RS_QF_RECOVERY) ||
+	    nic->no_rnr_retry || p->psn != qp->una_psn || qp->next_psn != qp->max_psn || !out ||
+	    w->op != RS_WR_READ || !rs_comp_fits(qp, w, qp->una_k, p, rs_opcodes[p->opcode].flags))
+		return 0;
+	n = w->packets - 1 - qp->una_k;
+	n = n < out ? n : out;
+	n = n < max ? n : max;
+	if (!rs_mr_piece(nic, qp->pd, rs_qp_send_sge(qp, qp->sq_head), w->n_sge,
+			 qp->una_k * qp->mtu, n * qp->mtu, &place) ||
+	    !place)
+		return 0;
+	*to = (uint8_t *)(uintptr_t)place;
+	return n;
+}
+
+void rs_comp_came(struct rs_nic *nic, struct rs_qp *qp, uint32_t n, rs_time now)
+{
+	qp->una_k += n;
+	qp->una_psn = rs_psn_add(qp->una_psn, n);
+	progress(nic, qp, qp->acked, NULL, now);
+	rs_sched_kick(nic, qp);
+}

@@ -569,7 +569,8 @@ bool rs_nic_rx_run(struct rs_nic *nic, const struct rs_packet *p, uint32_t packe
 
 /*
  * Middles: for an owner who puts many packets into one send, and takes many out of one. They are
- * full packets in the middle of one message, and differ in PSN and AckReq alone.
+ * full packets in the middle of one message, or of one READ's answer, and differ in PSN and AckReq
+ * alone.
  *
  * The sender's: how many may go behind p, which rs_nic_tx() gave just now, at most max, without
  * anything else in between; what is sent again goes singly. *payload: of the first; those of the
@@ -582,10 +583,11 @@ uint32_t rs_nic_tx_ahead(struct rs_nic *nic, const struct rs_packet *p, uint32_t
 uint64_t rs_nic_tx_middles(struct rs_nic *nic, struct rs_packet *p, uint32_t n, uint32_t ask,
 			   rs_time now);
 /*
- * The receiver's: so many Middles of a WRITE that begin with p (its payload need not be known yet)
- * would be taken one after another, nothing else in between. 0: p is not plainly what is expected.
+ * The receiver's: so many Middles that begin with p (its payload need not be known yet), at most
+ * max, would be taken one after another, nothing else in between. 0: p is not plainly what is
+ * expected.
  */
-uint32_t rs_nic_rx_ahead(struct rs_nic *nic, const struct rs_packet *p);
+uint32_t rs_nic_rx_ahead(struct rs_nic *nic, const struct rs_packet *p, uint32_t max);
 /* n of those come: their payloads lie stride bytes apart from p's on. p asks for an ACK if any
  * does; it stays the caller's. */
 void rs_nic_rx_middles(struct rs_nic *nic, const struct rs_packet *p, uint32_t n, size_t stride,

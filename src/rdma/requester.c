@@ -495,50 +495,41 @@ uint32_t rs_nic_tx_run(struct rs_nic *nic, struct rs_packet *p, uint32_t max, ui
 	return n + 1;
 }
 
-/* ---- Middles: see nic.h ---- */
+/* ---- Middles: middles.c ---- */
 
 /* The next packet of p's message is plainly a Middle that goes for the first time. */
 static bool goes_on(const struct rs_qp *qp, const struct rs_swqe *w, const struct rs_packet *p)
 {
 	return !(qp->flags & (RS_QF_OTHER_TX | RS_QF_RNR_WAIT | RS_QF_READ_PENDING | RS_QF_HELD)) &&
 	       qp->send_k && !w->response && !limited(qp, w) && w->n_sge == 1 &&
-	       !(w->flags & RS_WR_INLINE) && !(qp->cc_needs & BESIDE) &&
-	       (int64_t)qp->cc.window < 0 && rs_psn_add(p->psn, 1) == qp->next_psn &&
-	       qp->next_psn == qp->max_psn;
+	       !(w->flags & RS_WR_INLINE) && (int64_t)qp->cc.window < 0 &&
+	       rs_psn_add(p->psn, 1) == qp->next_psn && qp->next_psn == qp->max_psn;
 }
 
-uint32_t rs_nic_tx_ahead(struct rs_nic *nic, const struct rs_packet *p, uint32_t max, rs_time now,
-			 const uint8_t **payload)
+void rs_req_go_on(const struct rs_qp *qp, const struct rs_packet *p, struct rs_middles *next)
 {
-	const struct rs_qp *qp = &nic->qps[rs_nic_entry(nic, p->src_qp)];
 	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
 	const struct rs_sge *sge = rs_qp_send_sge(qp, qp->sq_send);
-	uint32_t offset = qp->send_k * qp->mtu, n;
-	const struct rs_mr *m;
+	uint32_t room = RS_PSN_WINDOW - rs_qp_in_flight(qp), n;
 
-	if (!nic->c.copy_payload || !goes_on(qp, w, p) || qp->send_k + 1 >= w->packets)
-		return 0;
+	if (!goes_on(qp, w, p) || qp->send_k + 1 >= w->packets)
+		return;
 	n = w->packets - qp->send_k - 1;
-	n = n < max ? n : max;
-	if (!n || rs_qp_in_flight(qp) + n > RS_PSN_WINDOW || !rs_sched_lets(nic, qp, n, now))
-		return 0;
-	m = rs_mr_find(nic, sge->lkey, qp->pd, sge->va + offset, (uint64_t)n * qp->mtu,
-		       RS_LOCAL_READ);
-	if (!m || !m->host)
-		return 0;
-	*payload = m->host + (sge->va + offset - m->va);
-	return n;
+	*next = (struct rs_middles){.n = n < room ? n : room,
+				    .key = sge->lkey,
+				    .pd = qp->pd,
+				    .access = RS_LOCAL_READ,
+				    .va = sge->va + qp->send_k * qp->mtu};
 }
 
-uint64_t rs_nic_tx_middles(struct rs_nic *nic, struct rs_packet *p, uint32_t n, uint32_t ask,
-			   rs_time now)
+uint64_t rs_req_went_on(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, uint32_t n,
+			uint32_t ask, rs_time now)
 {
-	struct rs_qp *qp = &nic->qps[rs_nic_entry(nic, p->src_qp)];
 	const struct rs_swqe *w = rs_qp_swqe(qp, qp->sq_send);
 	uint32_t first = qp->next_psn;
 	uint64_t asking = 0;
 
-	rs_assert(n && n <= 64 && qp->send_k + n < w->packets);
+	rs_assert(qp->send_k + n < w->packets);
 	for (uint32_t i = 0; i < n; i++) {
 		fill_middle(nic, qp, w, p);
 		p->psn = qp->next_psn;
@@ -550,11 +541,6 @@ uint64_t rs_nic_tx_middles(struct rs_nic *nic, struct rs_packet *p, uint32_t n, 
 		advance(nic, qp, w, 1, qp->mtu);
 	}
 	p->psn = first;
-	rs_sched_went(nic, qp, n, now);
-	nic->counters.tx_packets += n;
-	nic->counters.tx_data_packets += n;
-	nic->counters.tx_data_bytes += (uint64_t)n * qp->mtu;
-	nic->counters.tx_bytes += (uint64_t)n * p->frame_bytes;
 	return asking;
 }
 

@@ -852,17 +852,20 @@ RS_COLD static void reject(struct rs_nic *nic, struct rs_qp *qp, const struct re
 	refuse(nic, qp, syndrome);
 }
 
-/*
- * The next Middle of the WRITE under way, nothing owed but ACKs: all the checks below would pass,
- * and are decided here in one go.
- */
+/* The next Middle of the message under way, of that kind, nothing owed but ACKs. */
+static inline bool goes_on(const struct rs_qp *qp, const struct rs_packet *p, uint8_t middle,
+			   uint8_t message)
+{
+	return (p->opcode & 0x1f) == middle && p->psn == qp->epsn && qp->message == message &&
+	       !(qp->flags & (RS_QF_GAP | RS_QF_UC)) && !qp->nak;
+}
+
+/* Of a WRITE: all the checks below would pass, and are decided here in one go. */
 static inline bool streams_on(struct rs_nic *nic, const struct rs_qp *qp, const struct rs_packet *p)
 {
 	struct request q = {.p = p, .f = RS_F_WRITE, .packets = 1, .bytes = p->payload_bytes};
 
-	return (p->opcode & 0x1f) == RS_OP_WRITE_MIDDLE && p->psn == qp->epsn &&
-	       qp->message == RS_OP_WRITE_FIRST && !(qp->flags & (RS_QF_GAP | RS_QF_UC)) &&
-	       !qp->nak && !check_write(nic, qp, &q);
+	return goes_on(qp, p, RS_OP_WRITE_MIDDLE, RS_OP_WRITE_FIRST) && !check_write(nic, qp, &q);
 }
 
 static inline void stream(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
@@ -1084,45 +1087,97 @@ bool rs_nic_rx_run(struct rs_nic *nic, const struct rs_packet *p, uint32_t packe
 	return true;
 }
 
-/* ---- Middles: see nic.h ---- */
+/* ---- Middles: middles.c ---- */
 
-uint32_t rs_nic_rx_ahead(struct rs_nic *nic, const struct rs_packet *p)
+/* Behind the response p, those of its READ that were not sent before; not where requests take turns
+ * with them. */
+void rs_resp_go_on(struct rs_qp *qp, const struct rs_packet *p, struct rs_middles *next)
 {
-	const struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
+	const struct rs_resource *r;
 
-	/* w_left is more than a packet's bytes, or it would be the Last: check_write() */
-	if (!qp || nic->reads_beside || rs_packet_ecn(p) == RS_ECN_CE || p->kind != RS_KIND_ROCE ||
-	    !rs_qp_from_peer(qp, p) || (p->opcode & 0xe0) != qp->transport ||
-	    (qp->flags & (RS_QF_OTHER_RX | RS_QF_UC)) || !streams_on(nic, qp, p))
-		return 0;
-	return (qp->w_left - 1) / qp->mtu;
+	if (!rs_resp_streams(qp) || (qp->flags & RS_QF_RECOVERY) || rs_req_ready(qp))
+		return;
+	r = next_pending(qp);
+	if (!r || r->atomic || !r->sent || r->sent < r->before || r->sent + 1 >= r->packets ||
+	    rs_psn_add(p->psn, 1) != rs_psn_add(r->psn, r->sent))
+		return;
+	*next = (struct rs_middles){.n = r->packets - r->sent - 1,
+				    .key = r->rkey,
+				    .pd = r->pd,
+				    .access = RS_ACCESS_REMOTE_READ,
+				    .va = r->va + (uint64_t)r->sent * qp->mtu};
 }
 
-void rs_nic_rx_middles(struct rs_nic *nic, const struct rs_packet *p, uint32_t n, size_t stride,
-		       rs_time now)
+void rs_resp_went_on(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, uint32_t n)
 {
-	struct rs_qp *qp = rs_nic_find_qp(nic, p->dest_qp);
-	const struct rs_mr *m = &nic->mrs[qp->w_mr];
-	uint32_t done = 0;
+	struct rs_resource *r = next_pending(qp);
 
-	rs_assert(n && n <= rs_nic_rx_ahead(nic, p));
-	while (done < n &&
-	       (!m->host ||
-		rs_nic_copy(nic, m->host + (qp->w_va + done * (uint64_t)qp->mtu - m->va),
-			    p->payload + done * stride, p->payload_bytes)))
-		done++;
-	nic->counters.rx_packets += n;
-	nic->counters.rx_bytes += n * (uint64_t)p->frame_bytes;
-	qp->w_va += done * (uint64_t)qp->mtu;
-	qp->w_left -= done * qp->mtu;
-	qp->received += done * qp->mtu;
-	qp->epsn = rs_psn_add(qp->epsn, done);
-	if (done) {
-		qp->unacked += done - 1;
-		owe_ack(nic, qp, p, now);
+	rs_assert(r && r->sent + n < r->packets);
+	rs_packet_head(nic, qp, p, RS_OP_READ_RESPONSE_MIDDLE | qp->transport, qp->middle_frame);
+	p->payload_bytes = qp->mtu;
+	p->psn = rs_psn_add(r->psn, r->sent);
+	r->sent += n;
+	/* as send_one() has it */
+	if (n % 2)
+		qp->flags ^= RS_QF_READ_TURN;
+}
+
+/* Of the SEND under way. */
+static uint32_t send_comes_on(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			      uint32_t max, uint8_t **to)
+{
+	const struct rs_rwqe *r = &qp->cold->rq[qp->cold->rq_head & qp->cold->rq_mask];
+	struct request q = {.p = p, .f = RS_F_SEND, .packets = 1, .bytes = p->payload_bytes};
+	const uint8_t *place = NULL;
+	uint32_t n;
+
+	if (!goes_on(qp, p, RS_OP_SEND_MIDDLE, RS_OP_SEND_FIRST) || check_send(nic, qp, &q))
+		return 0;
+	n = (r->length - qp->received) / qp->mtu;
+	n = n < max ? n : max;
+	if (!rs_mr_piece(nic, qp->pd, rs_qp_recv_sge(qp, qp->cold->rq_head), r->n_sge, qp->received,
+			 n * qp->mtu, &place) ||
+	    !place)
+		return 0;
+	*to = (uint8_t *)(uintptr_t)place;
+	return n;
+}
+
+uint32_t rs_resp_coming(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			uint32_t max, uint8_t **to)
+{
+	const struct rs_mr *m = &nic->mrs[qp->w_mr];
+	uint32_t n;
+
+	if (qp->flags & (RS_QF_OTHER_RX | RS_QF_UC))
+		return 0;
+	if (!streams_on(nic, qp, p))
+		return send_comes_on(nic, qp, p, max, to);
+	/* w_left is more than a packet's bytes, or it would be the Last: check_write() */
+	n = (qp->w_left - 1) / qp->mtu;
+	*to = m->host ? m->host + (qp->w_va - m->va) : NULL;
+	return n < max ? n : max;
+}
+
+void rs_resp_came(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t n,
+		  rs_time now)
+{
+	uint32_t bytes = n * qp->mtu;
+
+	if (qp->message == RS_OP_WRITE_FIRST) {
+		qp->w_va += bytes;
+		qp->w_left -= bytes;
 	}
-	if (done == n)
-		return;
-	refuse(nic, qp, RS_NAK_REMOTE_OPERATIONAL);
-	nic->counters.rx_dropped += n - done - 1;
+	qp->received += bytes;
+	qp->epsn = rs_psn_add(qp->epsn, n);
+	qp->unacked += n - 1;
+	owe_ack(nic, qp, p, now);
+}
+
+void rs_resp_untouchable(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p)
+{
+	bool send = rs_opcodes[p->opcode].flags & RS_F_SEND;
+	struct request q = {.receive_status = send ? RS_WC_LOC_PROT_ERR : RS_WC_SUCCESS};
+
+	reject(nic, qp, &q, RS_NAK_REMOTE_OPERATIONAL);
 }

@@ -424,6 +424,15 @@ static inline bool rs_req_streams(const struct rs_qp *qp)
 	       rs_qp_in_flight(qp) < RS_PSN_WINDOW;
 }
 bool rs_req_send(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, rs_time now);
+/* middles.c: those that may follow p, which went; none leaves *next as it is. They went. */
+struct rs_middles {
+	uint32_t n; /* so many at most; their bytes are there: */
+	uint32_t key, pd, access;
+	uint64_t va;
+};
+void rs_req_go_on(const struct rs_qp *qp, const struct rs_packet *p, struct rs_middles *next);
+uint64_t rs_req_went_on(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, uint32_t n,
+			uint32_t ask, rs_time now);
 
 /* responder.c */
 void rs_resp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
@@ -445,6 +454,15 @@ uint8_t rs_resp_credits(const struct rs_qp *qp);
 void rs_resp_refuse_read(struct rs_nic *nic, struct rs_qp *qp, uint32_t psn, uint8_t syndrome);
 /* Receives were posted: told of, if the last that the peer heard is that there are none. */
 void rs_resp_tell_credits(struct rs_nic *nic, struct rs_qp *qp);
+/* middles.c: READ responses that may follow p, and went; requests that begin with p, so many at
+ * most, and where their bytes go. They are there, or not even the first could be put there. */
+void rs_resp_go_on(struct rs_qp *qp, const struct rs_packet *p, struct rs_middles *next);
+void rs_resp_went_on(struct rs_nic *nic, struct rs_qp *qp, struct rs_packet *p, uint32_t n);
+uint32_t rs_resp_coming(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			uint32_t max, uint8_t **to);
+void rs_resp_came(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t n,
+		  rs_time now);
+void rs_resp_untouchable(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p);
 /* rnr_retry 0: credits are waited for, if nothing else is on its way; the wait is over; an ACK told
  * of credits. */
 void rs_req_await_credit(struct rs_nic *nic, struct rs_qp *qp, rs_time now);
@@ -463,6 +481,10 @@ bool rs_comp_store(struct rs_nic *nic, struct rs_qp *qp, uint32_t i, uint32_t k,
 		   const struct rs_packet *p);
 void rs_comp_rx(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p, uint32_t f,
 		rs_time now);
+/* middles.c: READ responses that begin with p, as rs_resp_coming(), and came. */
+uint32_t rs_comp_coming(struct rs_nic *nic, struct rs_qp *qp, const struct rs_packet *p,
+			uint32_t max, uint8_t **to);
+void rs_comp_came(struct rs_nic *nic, struct rs_qp *qp, uint32_t n, rs_time now);
 
 /* recovery.c */
 rs_time rs_rto(uint8_t timeout, rs_time floor);

@@ -13,11 +13,16 @@ static uint64_t out(const struct rs_window_peer *p)
 
 /* One packet always may go, so that a question follows it: requests cannot shut responses out,
  * whose ACKs they wait for. */
+static bool full_with(const struct rs_window_peer *p, uint64_t window, uint64_t more)
+{
+	uint64_t n = out(p) + more, charged = p->charged + more;
+
+	return n && (charged >= window || n >= (charged > n ? window / 2 : window));
+}
+
 static bool full(const struct rs_window_peer *p, uint64_t window)
 {
-	uint64_t n = out(p);
-
-	return n && (p->charged >= window || n >= (p->charged > n ? window / 2 : window));
+	return full_with(p, window, 0);
 }
 
 static void open_loose(struct rs_window *w, struct rs_window_peer *p)
@@ -94,6 +99,24 @@ void rs_loose_sent(struct rs_window *w, struct rs_window_peer *p, uint64_t charg
 	if (p->ours && unasked(p) && much(w, p))
 		rs_window_want(w, p);
 	w->look_at = rs_time_min(w->look_at, now + w->tuning->again);
+}
+
+/* So many more of a charge, at most n, until it is full. */
+uint32_t rs_loose_before_more(const struct rs_window *w, const struct rs_window_peer *p,
+			      uint64_t charge, uint32_t n)
+{
+	uint64_t window = rs_window_bytes(w, p);
+	uint32_t i = 0;
+
+	if (p->loose.closed)
+		return 0;
+	if (p->stranger) /* which is not charged */
+		return n;
+	/* where it is full already, the next one closes it */
+	do
+		i++;
+	while (i < n && !full_with(p, window, i * charge));
+	return i;
 }
 
 void rs_loose_answered(struct rs_window *w, struct rs_window_peer *p)

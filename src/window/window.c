@@ -430,23 +430,34 @@ static void note_closed(struct rs_window *w, uint32_t qp)
 		rs_window_mark(w, (int32_t)qp);
 }
 
+/* n packets like p, of that charge each. */
+static void went(struct rs_window *w, uint32_t qp, const struct rs_packet *p, uint32_t n,
+		 uint64_t charge, rs_time now)
+{
+	rs_assert(qp < w->max_qps && w->qp[qp].peer != NONE);
+	if (rs_window_kind(p) == RS_WINDOW_LOOSE)
+		rs_loose_sent(w, &w->peer[w->qp[qp].peer], n * charge, now);
+	else
+		sent(w, qp, n * (uint64_t)p->frame_bytes, n * charge, now);
+	note_closed(w, qp);
+}
+
 void rs_window_sent(struct rs_window *w, uint32_t qp, const struct rs_packet *p, bool alone,
 		    rs_time now)
 {
-	enum rs_window_kind kind = rs_window_kind(p);
-	struct rs_window_peer *peer;
-	uint64_t charge;
-
 	rs_assert(qp < w->max_qps);
-	if (kind == RS_WINDOW_FREE || w->qp[qp].peer == NONE)
+	if (rs_window_kind(p) == RS_WINDOW_FREE || w->qp[qp].peer == NONE)
 		return;
-	peer = &w->peer[w->qp[qp].peer];
-	charge = charge_of(w, peer, p->frame_bytes, alone);
-	if (kind == RS_WINDOW_LOOSE)
-		rs_loose_sent(w, peer, charge, now);
-	else
-		sent(w, qp, p->frame_bytes, charge, now);
-	note_closed(w, qp);
+	went(w, qp, p, 1, charge_of(w, &w->peer[w->qp[qp].peer], p->frame_bytes, alone), now);
+}
+
+/* So many packets of a charge, at most n, until so much is charged that the window closes. */
+static uint32_t until_full(uint64_t charged, uint64_t may, uint64_t charge, uint32_t n)
+{
+	/* where it is full already, the next one closes it */
+	uint64_t more = may > charged ? (may - charged + charge - 1) / charge : 1;
+
+	return more < n ? (uint32_t)more : n;
 }
 
 uint32_t rs_window_before_more(const struct rs_window *w, uint32_t qp, const struct rs_packet *p,
@@ -455,20 +466,21 @@ uint32_t rs_window_before_more(const struct rs_window *w, uint32_t qp, const str
 	const struct rs_window_peer *peer;
 	uint64_t window, charge, loose, may;
 
-	rs_assert(qp < w->max_qps && rs_window_kind(p) == RS_WINDOW_ACKED);
+	*ask = n;
+	rs_assert(qp < w->max_qps && rs_window_kind(p) != RS_WINDOW_FREE);
 	if (w->qp[qp].peer == NONE)
 		return 0;
 	peer = &w->peer[w->qp[qp].peer];
-	window = rs_window_bytes(w, peer);
 	charge = charge_of(w, peer, p->frame_bytes, false);
+	if (rs_window_kind(p) == RS_WINDOW_LOOSE)
+		return rs_loose_before_more(w, peer, charge, n);
+	if (peer->closed)
+		return 0;
+	window = rs_window_bytes(w, peer);
 	loose = peer->loose.sent - peer->loose.gone;
 	/* full() is when this much is charged */
 	may = loose && loose + window / 2 < window ? loose + window / 2 : window;
-	if (peer->closed)
-		return 0;
-	/* where it is full already, the next one closes it */
-	may = may > peer->charged ? (may - peer->charged + charge - 1) / charge : 1;
-	n = may < n ? (uint32_t)may : n;
+	n = until_full(peer->charged, may, charge, n);
 	*ask = 0;
 	while (*ask < n && !nears_half(w, peer, *ask * charge, p->frame_bytes))
 		++*ask;
@@ -478,12 +490,7 @@ uint32_t rs_window_before_more(const struct rs_window *w, uint32_t qp, const str
 void rs_window_sent_more(struct rs_window *w, uint32_t qp, const struct rs_packet *p, uint32_t n,
 			 rs_time now)
 {
-	uint64_t charge;
-
-	rs_assert(qp < w->max_qps && w->qp[qp].peer != NONE);
-	charge = charge_of(w, &w->peer[w->qp[qp].peer], p->frame_bytes, false);
-	sent(w, qp, n * (uint64_t)p->frame_bytes, n * charge, now);
-	note_closed(w, qp);
+	went(w, qp, p, n, charge_of(w, &w->peer[w->qp[qp].peer], p->frame_bytes, false), now);
 }
 
 void rs_window_counted(struct rs_window *w, uint32_t qp, uint64_t unacked)

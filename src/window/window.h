@@ -113,8 +113,8 @@ bool rs_window_before(struct rs_window *w, uint32_t qp, const struct rs_window_t
 void rs_window_sent(struct rs_window *w, uint32_t qp, const struct rs_packet *p, bool alone,
 		    rs_time now);
 /*
- * n more like p, which are acknowledged, are about to go behind it in its send: so many may before
- * the window closes. *ask: from this one on, an ACK should be asked for. And they went.
+ * n more like p are about to go behind it in its send: so many may before the window closes. *ask:
+ * from this one on, an ACK should be asked for, of those that are acknowledged. And they went.
  */
 uint32_t rs_window_before_more(const struct rs_window *w, uint32_t qp, const struct rs_packet *p,
 			       uint32_t n, uint32_t *ask);
@@ -206,6 +206,9 @@ void rs_window_mark_all(struct rs_window *w, const struct rs_window_peer *p);
 void rs_window_open(struct rs_window *w, struct rs_window_peer *p);
 void rs_window_want(struct rs_window *w, struct rs_window_peer *p);
 void rs_loose_sent(struct rs_window *w, struct rs_window_peer *p, uint64_t charge, rs_time now);
+/* So many of n packets of that charge may go before it closes. */
+uint32_t rs_loose_before_more(const struct rs_window *w, const struct rs_window_peer *p,
+			      uint64_t charge, uint32_t n);
 void rs_loose_close(struct rs_window *w, struct rs_window_peer *p);
 void rs_loose_answered(struct rs_window *w, struct rs_window_peer *p);
 void rs_loose_look(struct rs_window *w, struct rs_window_peer *p, rs_time now);

@@ -12,6 +12,8 @@ int hostile_init_bare(struct hostile *h, uint64_t seed)
 {
 	memset(h, 0, sizeof(*h));
 	h->random = rs_random_stream(seed, 0, 0x4e455457);
+	h->gathered = rs_random_stream(seed, 1, 0x4e455457);
+	h->gathers = seed % 2;
 	if (rs_pool_init(&h->pool, HOSTILE_PACKETS))
 		return -1;
 	rs_pool_list_init(&h->wire, &h->pool);
@@ -37,6 +39,10 @@ int hostile_init(struct hostile *h, const struct rs_nic_config *base, uint64_t s
 		c.endpoint = i;
 		c.free = &h->lists[i];
 		c.first_qpn = 100 + 1000 * i;
+		if (h->gathers) { /* by its pace alone, a queue pair may go on as fast as this */
+			c.line_rate *= 8;
+			c.pace_late = 200 * RS_US;
+		}
 		if (rs_nic_create(&c, &h->nics[i], NULL))
 			return -1;
 		hostile_join(h, i, rs_nic_endpoint(h->nics[i]));
@@ -201,8 +207,41 @@ static void transmit(struct hostile *h, uint32_t from, struct rs_packet *p)
 	fly(h, p, when);
 }
 
+enum { GATHER_MAX = 64 };
+
+/* What a NIC may send behind p, which has gone: so many bytes of the link. */
+static uint64_t send_middles(struct hostile *h, uint32_t from, const struct rs_packet *p)
+{
+	uint32_t max = 1 + rs_random_below(&h->gathered, GATHER_MAX), n;
+	uint32_t ask = rs_random_below(&h->gathered, 2 * GATHER_MAX);
+	struct rs_nic *nic = h->nics[from];
+	struct rs_packet q = *p;
+	const uint8_t *payload;
+	uint64_t asking;
+
+	n = rs_nic_tx_ahead(nic, p, max, h->now, &payload);
+	if (!n)
+		return 0;
+	asking = rs_nic_tx_middles(nic, &q, n, ask, h->now);
+	h->count.went += n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct rs_packet *one = rs_pool_alloc(&h->lists[from]);
+
+		HOSTILE_CHECK(one);
+		*one = q;
+		one->psn = rs_psn_add(q.psn, i);
+		one->payload = payload + (size_t)i * q.payload_bytes;
+		one->bth_flags = (uint8_t)(q.bth_flags & ~RS_BTH_ACKREQ) |
+				 (asking >> i & 1 ? RS_BTH_ACKREQ : 0);
+		transmit(h, from, one);
+	}
+	return n * (uint64_t)rs_packet_link_bytes(&q);
+}
+
 static void turn(struct hostile *h, uint32_t i)
 {
+	uint64_t more = 0;
+	struct rs_packet went;
 	rs_time again;
 	struct rs_packet *p = rs_endpoint_tx(h->ends[i], h->paused, h->now, &again);
 
@@ -218,9 +257,12 @@ static void turn(struct hostile *h, uint32_t i)
 		h->paused = (uint8_t)rs_random_u64(&h->random);
 	else if (chance(h, 1024))
 		h->paused = 0;
-	h->port[i].free = h->now + (rs_time)rs_packet_link_bytes(p) * 80;
-	h->port[i].ask = h->port[i].free;
+	went = *p;
 	transmit(h, i, p);
+	if (h->gathers && h->nics[i] && went.kind == RS_KIND_ROCE && went.payload)
+		more = send_middles(h, i, &went);
+	h->port[i].free = h->now + (rs_time)(rs_packet_link_bytes(&went) + more) * 80;
+	h->port[i].ask = h->port[i].free;
 }
 
 static uint32_t first_flight(const struct hostile *h)
@@ -236,13 +278,69 @@ static uint32_t first_flight(const struct hostile *h)
 	return best;
 }
 
-static void deliver(struct hostile *h, uint32_t i)
+static struct hostile_flight take(struct hostile *h, uint32_t i)
 {
 	struct hostile_flight f = h->flights[i];
 
 	h->flights[i] = h->flights[--h->flying];
 	h->count.delivered++;
-	rs_endpoint_rx(h->ends[f.to], f.p, h->now);
+	return f;
+}
+
+/* The flight of the n-th Middle behind p, which differs in PSN and AckReq alone; UINT32_MAX: none.
+ */
+static uint32_t middle_behind(const struct hostile *h, uint32_t to, const struct rs_packet *p,
+			      uint32_t n)
+{
+	for (uint32_t i = 0; i < h->flying; i++) {
+		const struct rs_packet *q = h->flights[i].p;
+
+		if (h->flights[i].to == to && q->opcode == p->opcode && !q->corrupt &&
+		    q->src == p->src && q->dest_qp == p->dest_qp && q->kind == p->kind &&
+		    q->tos == p->tos && q->pkey == p->pkey && q->payload &&
+		    !((q->bth_flags ^ p->bth_flags) & ~RS_BTH_ACKREQ) &&
+		    q->payload_bytes == p->payload_bytes && q->psn == rs_psn_add(p->psn, n))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* Those that are on their way arrive with the first, as a kernel that joins datagrams has it.
+ * False: it may not be taken so, and is as it was. */
+static bool deliver_middles(struct hostile *h, struct hostile_flight *f)
+{
+	static uint8_t block[GATHER_MAX * 4096];
+	struct rs_nic *nic = h->nics[f->to];
+	uint32_t may, n = 1, next;
+	struct rs_packet p = *f->p;
+
+	if (p.corrupt || p.kind != RS_KIND_ROCE || !p.payload || p.payload_bytes > 4096)
+		return false;
+	may = rs_nic_rx_ahead(nic, &p, 1 + rs_random_below(&h->gathered, GATHER_MAX));
+	if (!may)
+		return false;
+	memcpy(block, p.payload, p.payload_bytes);
+	while (n < may && (next = middle_behind(h, f->to, &p, n)) != UINT32_MAX) {
+		struct hostile_flight g = take(h, next);
+
+		memcpy(block + (size_t)n++ * p.payload_bytes, g.bytes, p.payload_bytes);
+		p.bth_flags |= g.p->bth_flags & RS_BTH_ACKREQ;
+		rs_pool_free(&h->lists[f->to], g.p);
+		free(g.bytes);
+	}
+	p.payload = block;
+	h->count.came += n;
+	rs_nic_rx_middles(nic, &p, n, p.payload_bytes, h->now);
+	rs_pool_free(&h->lists[f->to], f->p);
+	return true;
+}
+
+static void deliver(struct hostile *h, uint32_t i)
+{
+	struct hostile_flight f = take(h, i);
+
+	if (!h->gathers || !h->nics[f.to] || !deliver_middles(h, &f))
+		rs_endpoint_rx(h->ends[f.to], f.p, h->now);
 	free(f.bytes);
 	hostile_wake(h, f.to);
 }
@@ -354,6 +452,9 @@ static void print_counts(const char *name, uint64_t first, const struct hostile_
 	       (double)clock() / CLOCKS_PER_SEC);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		printf("  %12llu %s\n", (unsigned long long)rows[i].n, rows[i].what);
+	if (c->went)
+		printf("  %llu Middles went in one go, %llu came so\n", (unsigned long long)c->went,
+		       (unsigned long long)c->came);
 	if (c->virtual_us)
 		printf("  cost: %llu packets sent again, %llu questions, %llu lost to full "
 		       "sockets, "

@@ -23,6 +23,7 @@ struct hostile_counts {
 	uint64_t lost, darkened, duplicated, delayed, corrupted, strangers, trimmed, lies;
 	/* no faults, where a test counts them: what the worlds cost */
 	uint64_t resent, asked, overflows, virtual_us;
+	uint64_t went, came; /* Middles, in one go */
 };
 
 struct hostile_flight {
@@ -41,7 +42,11 @@ struct hostile {
 	struct rs_nic *nics[HOSTILE_NICS]; /* of hostile_init(); NULL: of hostile_join() */
 	struct hostile_rates rates;
 	struct rs_random random;
-	bool lies; /* of stamps: any bits in packets and ACKs with telemetry */
+	/* In worlds of odd seeds, NICs send and take Middles in one go (rdma/nic.h) where they may.
+	 */
+	bool gathers;
+	struct rs_random gathered; /* moves no other draw */
+	bool lies;                 /* of stamps: any bits in packets and ACKs with telemetry */
 	struct rs_time_of {
 		rs_time ask, free;
 	} port[HOSTILE_NICS];

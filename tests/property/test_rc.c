@@ -92,6 +92,7 @@ struct world {
 	struct rs_cc_use cc[CCS + 1]; /* all there are: each queue pair draws one */
 	bool granted;                 /* or all have receivers' credits, which both ends must */
 	bool asked;                   /* nothing goes before it is granted */
+	bool plain;                   /* or the NICs know one that wants nothing beside payloads */
 };
 
 /* ---- Memory of a side: [send slots][receive slots][read area][write area][words] ---- */
@@ -409,6 +410,8 @@ static void make_side(struct world *w, struct side *s, uint32_t nic)
 
 	if (w->granted)
 		init.cc = CCS + 1;
+	if (w->plain)
+		init.cc = 1;
 	s->nic = nic;
 	s->va = rs_random_u64(&w->random) >> 8 & ~UINT64_C(7);
 	s->memory = calloc(1, SIDE);
@@ -656,6 +659,15 @@ static struct rs_nic_config random_config(struct world *w)
 	};
 }
 
+/* Middles come in one go only where nothing stands beside payloads. */
+static void leave_one_cc(const struct world *w, uint64_t seed, struct rs_nic_config *c)
+{
+	c->cc = &w->cc[seed / 4 % 2 ? 0 : CCS - 1];
+	c->n_cc = 1;
+	memset(c->cc_of_class, 0, sizeof(c->cc_of_class));
+	CHECK(!(c->cc->ops->needs & RS_CC_NEEDS_STAMPS));
+}
+
 /* Windows of one packet and more than any run fills, order waited for or not, one path or many. */
 static struct rs_selective random_selective(uint64_t seed)
 {
@@ -713,6 +725,9 @@ static void run(uint64_t seed, struct hostile_counts *sum)
 	w->granted = !STAMPS_LIE && seed % 7 == 5;
 	w->asked = seed % 14 == 5;
 	c = random_config(w);
+	w->plain = !STAMPS_LIE && !w->granted && seed % 4 == 1;
+	if (w->plain)
+		leave_one_cc(w, seed, &c);
 	c.selective = random_selective(seed);
 	c.probe = random_probe(seed);
 	random_ack_class(seed, &c);

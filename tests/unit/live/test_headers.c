@@ -238,7 +238,7 @@ static void test_ack_leaves_the_device_before_the_nak_of_a_later_request(void **
 	}
 }
 
-/* ---- Blocks: a WRITE's packets in one datagram of the kernel's ---- */
+/* ---- Blocks: a message's packets in one datagram of the kernel's ---- */
 
 enum { MTU = 1024, BLOCK = 12, BAD = 5, WHOLE = HEADERS + RS_BTH_BYTES + RS_RETH_BYTES + MTU + 32 };
 
@@ -254,13 +254,24 @@ enum spoil {
 	SPOILS,
 };
 
-/* The k-th packet of a WRITE of BLOCK + 1, as it stands behind UDP's header; its bytes. */
-static size_t write_packet(struct end *e, unsigned k, enum spoil spoil, bool filled, uint8_t *out)
+/* A WRITE's First goes alone where the others are not filled. */
+enum kind { WRITE, FILLED_WRITE, SEND, KINDS };
+
+static const uint8_t opcodes[KINDS][3] = {
+	{RS_OP_WRITE_FIRST, RS_OP_WRITE_MIDDLE, RS_OP_WRITE_LAST},
+	{RS_OP_WRITE_FIRST, RS_OP_WRITE_MIDDLE, RS_OP_WRITE_LAST},
+	{RS_OP_SEND_FIRST, RS_OP_SEND_MIDDLE, RS_OP_SEND_LAST},
+};
+
+/* The k-th packet of a message of BLOCK + 1, as it stands behind UDP's header; its bytes. */
+static size_t write_packet(struct end *e, unsigned k, enum spoil spoil, enum kind kind,
+			   uint8_t *out)
 {
 	static uint8_t payload[MTU];
-	struct rs_packet p = {.opcode = !k           ? RS_OP_WRITE_FIRST
-					: k == BLOCK ? RS_OP_WRITE_LAST
-						     : RS_OP_WRITE_MIDDLE,
+	bool filled = kind == FILLED_WRITE;
+	struct rs_packet p = {.opcode = opcodes[kind][!k           ? 0
+						      : k == BLOCK ? 2
+								   : 1],
 			      .pkey = spoil == OTHER_PKEY ? 0x9234 : 0xffff,
 			      .dest_qp = rs_qp_num(e->qp),
 			      .psn = rs_psn_add(PSN, k + (spoil == GAP)),
@@ -277,12 +288,12 @@ static size_t write_packet(struct end *e, unsigned k, enum spoil spoil, bool fil
 
 	memset(payload, (int)k + 1, MTU);
 	if (spoil == OTHER_OPCODE)
-		p.opcode = RS_OP_SEND_MIDDLE;
+		p.opcode = kind == SEND ? RS_OP_WRITE_MIDDLE : RS_OP_SEND_MIDDLE;
 	rs_frame_of_endpoints(&f, 0, 1, false);
 	memcpy(f.sip, peer, 16);
 	memcpy(f.dip, loopback, 16);
 	f.ip_frag = 0x4000;
-	f.ip_id = (uint16_t)(k ? k - !filled : 0) + (spoil == OTHER_ID ? 40 : 0);
+	f.ip_id = (uint16_t)(k ? k - (kind == WRITE) : 0) + (spoil == OTHER_ID ? 40 : 0);
 	n = rs_frame_encode(&f, &p, frame, sizeof(frame));
 	assert_true(n > HEADERS);
 	if (spoil == RESERVED_BITS)
@@ -303,7 +314,7 @@ static size_t write_packet(struct end *e, unsigned k, enum spoil spoil, bool fil
 	return (size_t)n;
 }
 
-static void send_block(struct end *e, unsigned from, unsigned to, enum spoil spoil, bool filled)
+static void send_block(struct end *e, unsigned from, unsigned to, enum spoil spoil, enum kind kind)
 {
 	static uint8_t bytes[(BLOCK + 1) * WHOLE];
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(RS_UDP_PORT)};
@@ -314,7 +325,7 @@ static void send_block(struct end *e, unsigned from, unsigned to, enum spoil spo
 	for (unsigned k = from; k <= to; k++) {
 		size_t was = n;
 
-		n += write_packet(e, k, k == BAD ? spoil : NOTHING, filled, bytes + n);
+		n += write_packet(e, k, k == BAD ? spoil : NOTHING, kind, bytes + n);
 		segment = segment ? segment : (int)(n - was);
 	}
 	assert_int_equal(setsockopt(e->socket, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment)), 0);
@@ -322,20 +333,23 @@ static void send_block(struct end *e, unsigned from, unsigned to, enum spoil spo
 }
 
 /* The packets that were executed. */
-static uint32_t take_blocks(struct end *e, enum spoil spoil, bool filled)
+static uint32_t take_blocks(struct end *e, enum spoil spoil, enum kind kind)
 {
+	struct rs_sge sge = {.va = (uintptr_t)e->memory, .length = BYTES, .lkey = e->key};
+	struct rs_recv_wr wr = {.n_sge = 1, .sge = &sge};
 	uint64_t before;
 
 	rs_live_lock(e->l);
 	before = rs_live_get_counters(e->l)->rx_datagrams;
 	memset(e->memory, 0, BYTES);
+	assert_int_equal(rs_qp_post_recv(rs_live_nic(e->l), e->qp, &wr), 0);
 	rs_live_unlock(e->l);
-	if (!filled) {
-		send_block(e, 0, 0, spoil, false);
+	if (kind == WRITE) {
+		send_block(e, 0, 0, spoil, kind);
 		answer(e, before);
 		before++;
 	}
-	send_block(e, filled ? 0 : 1, BLOCK, spoil, filled);
+	send_block(e, kind == WRITE, BLOCK, spoil, kind);
 	answer(e, before);
 	for (unsigned k = 0; k <= BLOCK; k++)
 		if (e->memory[k * MTU] != k + 1)
@@ -349,27 +363,29 @@ static void check_memory(const struct end *e, uint32_t packets)
 		assert_int_equal(e->memory[k], k < packets * MTU ? k / MTU + 1 : 0);
 }
 
-/* What is wrong with one packet of a block stops the WRITE there, and what only looks odd does not;
- * nothing behind it is written. A SEND's packet is not filled: its ICRC is not where it should be.
- */
+/* What is wrong with one packet of a block stops the message there, and what only looks odd does
+ * not; nothing behind it is written. A SEND's packet is not filled: its ICRC is not where it should
+ * be. */
 static void test_block_is_taken_up_to_the_packet_that_is_wrong(void **state)
 {
 	struct end *e = *state;
 
-	for (unsigned i = 0; i < 2 * SPOILS; i++) {
-		enum spoil spoil = i / 2;
-		bool filled = i % 2, stops = spoil != NOTHING && spoil < OTHER_ID;
+	for (unsigned i = 0; i < KINDS * SPOILS; i++) {
+		enum spoil spoil = i / KINDS;
+		enum kind kind = i % KINDS;
+		bool stops = spoil != NOTHING && spoil < OTHER_ID;
 		uint32_t want = BLOCK + 1;
 
-		if (spoil == FILLER && !filled)
+		if (spoil == FILLER && kind != FILLED_WRITE)
 			continue;
 		if (stops)
 			want = BAD;
 		make_qp(e);
-		assert_int_equal(take_blocks(e, spoil, filled), want);
+		assert_int_equal(take_blocks(e, spoil, kind), want);
 		check_memory(e, want);
 		assert_int_equal(rs_qp_get_state(e->qp),
-				 spoil == OTHER_OPCODE && !filled ? RS_QPS_ERR : RS_QPS_RTS);
+				 spoil == OTHER_OPCODE && kind != FILLED_WRITE ? RS_QPS_ERR
+									       : RS_QPS_RTS);
 	}
 }
 

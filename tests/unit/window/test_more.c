@@ -14,9 +14,9 @@ enum { QPS = 3, CASES = 20000, UNACKED_MAX = 1 << 20 };
 static const struct rs_window_to to = {.path = 1, .slot = 5};
 static struct rs_window twin[2]; /* one by one; in one go */
 
-static struct rs_packet middle(uint16_t frame)
+static struct rs_packet middle(uint8_t opcode, uint16_t frame)
 {
-	return (struct rs_packet){.opcode = RS_RC | RS_OP_WRITE_MIDDLE,
+	return (struct rs_packet){.opcode = RS_RC | opcode,
 				  .dest_qp = 5 << 16 | 7,
 				  .frame_bytes = frame,
 				  .payload_bytes = 1024};
@@ -32,9 +32,11 @@ static void obey(struct rs_window *w)
 			rs_window_counted(w, o.qp, w->qp[o.qp].bytes);
 }
 
-static bool closed(struct rs_window *w)
+static bool closed(struct rs_window *w, const struct rs_packet *p)
 {
-	return rs_window_find(w, &to)->closed;
+	const struct rs_window_peer *peer = rs_window_find(w, &to);
+
+	return rs_window_kind(p) == RS_WINDOW_LOOSE ? peer->loose.closed : peer->closed;
 }
 
 /* One by one until the window closes, as a queue pair that is held sends no more: so many went, and
@@ -45,7 +47,7 @@ static uint32_t send_singly(struct rs_window *w, uint32_t qp, const struct rs_pa
 	uint32_t i;
 
 	*ask = UINT32_MAX;
-	for (i = 0; i < n && !closed(w); i++) {
+	for (i = 0; i < n && !closed(w, p); i++) {
 		if (rs_window_before(w, qp, &to, p, now) && *ask == UINT32_MAX)
 			*ask = i;
 		rs_window_sent(w, qp, p, false, now);
@@ -63,6 +65,7 @@ static void check_same(void)
 	assert_int_equal(a->closed, b->closed);
 	assert_int_equal(a->loose.sent, b->loose.sent);
 	assert_int_equal(a->loose.closed, b->loose.closed);
+	assert_int_equal(a->due, b->due);
 	for (unsigned i = 0; i < QPS; i++) {
 		assert_int_equal(twin[0].qp[i].bytes, twin[1].qp[i].bytes);
 		assert_int_equal(twin[0].qp[i].charged, twin[1].qp[i].charged);
@@ -75,10 +78,9 @@ static void check_same(void)
 /* What both are told alike. */
 static void tell(struct rs_window *w, uint64_t what, uint32_t qp, uint64_t bytes, rs_time now)
 {
-	struct rs_packet loose = middle(1100);
+	struct rs_packet loose = middle(RS_OP_READ_RESPONSE_MIDDLE, 1100);
 	struct rs_window_question q;
 
-	loose.opcode = RS_RC | RS_OP_READ_RESPONSE_MIDDLE;
 	if (what < 4) {
 		rs_window_acked(w, qp, bytes % (w->qp[qp].bytes + 1), what == 0 && bytes % 8 == 0);
 	} else if (what == 4) {
@@ -96,7 +98,7 @@ static void test_window_closes_behind_the_same_packet(void **state)
 {
 	struct rs_window_config c = {.max_qps = QPS};
 	struct rs_random r = rs_random_stream(2, 3, 4);
-	unsigned cut = 0, asked = 0;
+	unsigned cut = 0, cut_loose = 0, asked = 0;
 	rs_time now = RS_S;
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -107,7 +109,9 @@ static void test_window_closes_behind_the_same_packet(void **state)
 	for (unsigned i = 0; i < CASES; i++) {
 		uint32_t qp = rs_random_below(&r, QPS), n = 1 + rs_random_below(&r, 64);
 		uint64_t what = rs_random_below(&r, 6), bytes = rs_random_below(&r, UNACKED_MAX);
-		struct rs_packet p = middle(rs_random_below(&r, 2) ? 1098 : 4170);
+		bool loose = rs_random_below(&r, 4) == 0;
+		struct rs_packet p = middle(loose ? RS_OP_READ_RESPONSE_MIDDLE : RS_OP_WRITE_MIDDLE,
+					    rs_random_below(&r, 2) ? 1098 : 4170);
 		uint32_t ask, singly, may, ask_more = 0;
 
 		now += RS_MS;
@@ -121,13 +125,14 @@ static void test_window_closes_behind_the_same_packet(void **state)
 			obey(&twin[1]);
 		}
 		cut += may && may < n;
+		cut_loose += loose && may && may < n;
 		asked += may && ask && ask < may;
 		check_same();
 		for (unsigned k = 0; k < 2; k++)
 			tell(&twin[k], what, qp, bytes, now);
 		check_same();
 	}
-	assert_true(cut > CASES / 20 && asked > CASES / 100);
+	assert_true(cut > CASES / 20 && cut_loose > CASES / 100 && asked > CASES / 100);
 	rs_window_fini(&twin[0]);
 	rs_window_fini(&twin[1]);
 }
