@@ -138,6 +138,9 @@ static void close_out(struct rs_shm *s, unsigned slot)
 /* Sealed: the reader's mapping of it cannot be made to end early. */
 static int make_ring(struct rs_live *l, struct rs_shm_out *o)
 {
+	const struct rs_ways_tuning ways = {.stretch = rs_live_tuning.stage_stretch,
+					    .break_ns = rs_live_tuning.stage_break_ns,
+					    .tries = rs_live_tuning.stage_tries};
 	int fd = memfd_create("ripstop", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
@@ -154,6 +157,7 @@ static int make_ring(struct rs_live *l, struct rs_shm_out *o)
 	o->w.ring->lines = RS_SHM_LINES;
 	o->w.ring->cookie_at = (uintptr_t)&l->shm->cookie;
 	o->w.ring->cookie = l->shm->cookie;
+	rs_ways_init(&o->ways, &ways);
 	o->runs.ticket = o->w.ring->ticket;
 	o->runs.done_word = &o->w.ring->runs_done;
 	o->runs.stops_max = rs_live_tuning.window->run_stops;

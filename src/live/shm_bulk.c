@@ -52,26 +52,10 @@ bool rs_shm_write_run(struct rs_shm_out *o, struct rs_shm_record *r)
 	return true;
 }
 
-/* A stretch without a break says how fast its way is; one of many tries the other. */
 void rs_shm_judge_way(struct rs_shm_out *o, size_t bytes)
 {
-	struct rs_shm_ways *w = &o->ways;
-	int64_t now = rs_live_ns();
-	bool past = o->w.past;
-
-	if (now - w->last_ns > rs_live_tuning.stage_break_ns || !w->since_ns) {
-		w->since_ns = now;
-		w->bytes = 0;
-	}
-	w->last_ns = now;
-	w->bytes += bytes;
-	if (w->bytes < rs_live_tuning.stage_stretch)
-		return;
-	w->ns[past] = now - w->since_ns;
-	w->since_ns = now;
-	w->bytes = 0;
-	past = w->ns[1] && w->ns[1] < w->ns[0];
-	o->w.past = past != (++w->stretch % rs_live_tuning.stage_tries == 1);
+	rs_ways_went(&o->ways, bytes, rs_live_ns());
+	o->w.past = o->ways.way;
 }
 
 static void push_one(struct rs_live *l, struct rs_shm_out *o, const struct rs_run_copy *c)

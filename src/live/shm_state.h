@@ -4,6 +4,7 @@
 
 #include "live/shm.h"
 #include "live/state.h"
+#include "window/ways.h"
 
 /* Seldom run. */
 #define APART __attribute__((noinline))
@@ -24,17 +25,8 @@ struct rs_shm_run {
 	bool last;
 };
 
-/* Which of two ways to write the stage carries more, as measured: which lines of another's cache
- * are slow is the machine's to say, and may change with the cores that two processes run on. */
-struct rs_shm_ways {
-	unsigned stretch; /* counts them */
-	uint64_t bytes;   /* of this one */
-	int64_t since_ns, last_ns;
-	int64_t ns[2]; /* of a stretch by each way; 0: not known */
-};
-
 struct rs_shm_out {
-	struct rs_shm_ways ways;
+	struct rs_ways ways; /* to write the stage: through this processor's cache, past it */
 	struct rs_shm_writer w;
 	uint32_t lease; /* of the peer's slot; the ring is for its holder alone */
 	int32_t pid;

@@ -241,9 +241,9 @@ struct rs_live_tuning {
 	 * difference at 64 KiB and 1 MiB, which both are runs either way. */
 	uint32_t run_bytes;
 	/* Bytes of a stretch by which the two ways to write a ring's stage are compared, a gap that
-	 * breaks one, and of how many stretches one goes the slower way. Measured: by the cache 3.5
-	 * or 12 GB/s, as a virtual machine's cores lie; past it 9 to 10. x/2, 2x of each: no
-	 * difference. */
+	 * breaks one, and of how many stretches one goes the slower way (window/ways.h). Measured:
+	 * by the cache 2.5 to 33 GB/s, as a virtual machine's cores lie; past it 15 to 19. x/2, 2x
+	 * of each: no difference. */
 	uint32_t stage_stretch;
 	int64_t stage_break_ns;
 	unsigned stage_tries;
