@@ -343,13 +343,15 @@ static struct rs_shm_out *out_of(struct rs_live *l, const struct rs_packet *p, u
 	return *number ? l->shm->out[*number] : NULL;
 }
 
-bool rs_shm_send(struct rs_live *l, struct rs_packet *p, rs_time now)
+bool rs_shm_send(struct rs_live *l, struct rs_packet *p, const struct rs_packet *ack, bool *shared,
+		 rs_time now)
 {
 	unsigned slot = p->dest_qp >> 16;
 	struct rs_shm_record r;
 	struct rs_shm_out *o;
 	size_t n;
 
+	*shared = false;
 	if (!l->shm || p->dst >= RS_SHM_PATHS || p->dst >= l->paths.fresh ||
 	    p->dest_qp == RS_MULTICAST_QPN || p->opcode == RS_OPCODE_CNP)
 		return false;
@@ -361,13 +363,14 @@ bool rs_shm_send(struct rs_live *l, struct rs_packet *p, rs_time now)
 		n = 0;
 	else
 		rs_shm_pack(p, &r);
+	*shared = ack && rs_shm_pack_ack(p, ack, &r);
 	r.path = (uint16_t)p->dst;
 	if (!write_record(l, slot, &r, p->payload, n))
 		wait_for_room(l->shm, slot, &r, p->payload, n, now);
 	else
 		o->deaf = false;
 	note_written(l->shm, o, slot);
-	l->counters.tx_shared++;
+	l->counters.tx_shared += 1u + *shared;
 	return true;
 }
 
@@ -673,10 +676,18 @@ static enum rs_rx_verdict classify(struct rs_live *l, struct rs_shm_in *in,
 	return p->dest_qp >> 16 == l->slot ? RS_RX_ENGINE : RS_RX_OWNERLESS;
 }
 
-static void take_packet(struct rs_live *l, struct rs_shm_in *in, const struct rs_shm_record *r,
+static void give_packet(struct rs_live *l, struct rs_packet *p, rs_time now)
+{
+	p->frame_bytes = rs_frame_bytes(p->opcode, p->payload_bytes, l->paths.path[p->src].ipv6);
+	l->counters.rx_shared++;
+	rs_rx_give(l, p, now);
+}
+
+static void take_packet(struct rs_live *l, struct rs_shm_in *in, struct rs_shm_record *r,
 			const uint8_t *payload, rs_time now)
 {
-	struct rs_packet *p = rs_pool_alloc(&l->free);
+	struct rs_packet *p = rs_pool_alloc(&l->free), *ack, brought;
+	bool acks = rs_shm_unpack_ack(r, &brought);
 	enum rs_rx_verdict v = classify(l, in, r, payload, p);
 	uint32_t f;
 
@@ -686,14 +697,18 @@ static void take_packet(struct rs_live *l, struct rs_shm_in *in, const struct rs
 			rs_pool_free(&l->free, p);
 		return;
 	}
-	p->frame_bytes = rs_frame_bytes(p->opcode, p->payload_bytes, l->paths.path[p->src].ipv6);
-	l->counters.rx_shared++;
+	brought.src = p->src; /* the same peer's, to the same queue pair */
 	/* A ring takes an ACK without a call: one that tells the sender of a completion goes at
 	 * once. */
 	f = rs_opcodes[p->opcode].flags;
 	if (f & RS_F_LAST && f & (RS_F_SEND | RS_F_IMM))
 		l->tx.urgent = true;
-	rs_rx_give(l, p, now);
+	give_packet(l, p, now);
+	ack = acks ? rs_pool_alloc(&l->free) : NULL;
+	if (!ack)
+		return;
+	*ack = brought;
+	give_packet(l, ack, now);
 }
 
 /* While runs are being copied, only more of them begin. False: what comes has to wait. */

@@ -26,8 +26,10 @@ enum {
 int rs_shm_open(struct rs_live *l, struct rs_error *e);
 void rs_shm_close(struct rs_live *l);
 
-/* Does a ring carry the packet? Then it is done with but for freeing it. False: the wire's. */
-bool rs_shm_send(struct rs_live *l, struct rs_packet *p, rs_time now);
+/* Does a ring carry the packet? Then it is done with but for freeing it. False: the wire's. ack:
+ * one to the same peer that waits, or NULL; *shared: it went along. */
+bool rs_shm_send(struct rs_live *l, struct rs_packet *p, const struct rs_packet *ack, bool *shared,
+		 rs_time now);
 /* A packet waits for room in a full ring: none may be sent before it is gone. */
 bool rs_shm_blocked(struct rs_live *l, rs_time now);
 /* Who was written to and sleeps is woken. */

@@ -165,6 +165,29 @@ void rs_shm_pack(const struct rs_packet *p, struct rs_shm_record *r)
 	r->u.atomic.compare = p->compare;
 }
 
+/* Is there a place for an ACK's AETH and PSN, which no other header needs? */
+static bool has_place_for_ack(uint8_t opcode)
+{
+	uint32_t f = rs_opcodes[opcode].flags;
+
+	return (opcode & 0xe0) == RS_RC && f & RS_F_REQUEST &&
+	       !(f & (RS_F_IMM | RS_F_IETH | RS_F_ATOMIC));
+}
+
+bool rs_shm_pack_ack(const struct rs_packet *p, const struct rs_packet *ack,
+		     struct rs_shm_record *r)
+{
+	if (r->kind != RS_SHM_PACKET || !has_place_for_ack(p->opcode) ||
+	    ack->opcode != (RS_RC | RS_OP_ACKNOWLEDGE) || ack->dest_qp != p->dest_qp ||
+	    ack->dst != p->dst || ack->pkey != p->pkey || (ack->tos ^ p->tos) & ~3u ||
+	    (ack->bth_flags ^ p->bth_flags) & RS_BTH_MIGREQ)
+		return false;
+	r->packets = RS_SHM_WITH_ACK;
+	r->aeth_imm = ack->aeth;
+	r->src_qp_srqn = ack->psn;
+	return true;
+}
+
 /* ---- Reading ---- */
 
 bool rs_shm_waiting(const struct rs_shm_reader *r)
@@ -235,6 +258,22 @@ void rs_shm_release(struct rs_shm_reader *r)
 		return;
 	r->told = r->head;
 	atomic_store_explicit(&r->ring->head, r->head, memory_order_release);
+}
+
+bool rs_shm_unpack_ack(struct rs_shm_record *r, struct rs_packet *ack)
+{
+	struct rs_shm_record own = *r;
+
+	if (r->kind != RS_SHM_PACKET || r->packets != RS_SHM_WITH_ACK ||
+	    !has_place_for_ack(r->opcode))
+		return false;
+	own.opcode = RS_RC | RS_OP_ACKNOWLEDGE;
+	own.bth_flags &= RS_BTH_MIGREQ;
+	own.psn = r->src_qp_srqn;
+	own.payload_bytes = 0;
+	r->packets = 1;
+	r->aeth_imm = r->src_qp_srqn = 0;
+	return rs_shm_unpack(&own, NULL, ack);
 }
 
 bool rs_shm_unpack(const struct rs_shm_record *r, const uint8_t *payload, struct rs_packet *p)

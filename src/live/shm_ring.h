@@ -19,7 +19,7 @@ enum {
 	RS_SHM_LONG = 2048,  /* a payload from here on is a long one */
 	RS_SHM_SMALL = 16,   /* a payload up to here is in the record's own line */
 	RS_SHM_MAGIC = 0x52735368,
-	RS_SHM_LAYOUT = 3,
+	RS_SHM_LAYOUT = 4,
 	/* Bytes of its stage. Measured: 4 MiB carry what 2 do, 1 MiB 10 to 20 % less, probably as
 	 * its lines are still in the other core's cache when they are written anew. */
 	RS_SHM_STAGE = 2 << 20,
@@ -50,9 +50,10 @@ struct rs_shm_record {
 	uint64_t va;
 	uint32_t rkey_qkey;
 	uint32_t dma_bytes;
-	uint32_t src_qp_srqn; /* of a run: bytes of each packet but the last */
-	uint16_t path;        /* the sender's number of it */
-	uint16_t packets;     /* of a run */
+	uint32_t
+		src_qp_srqn; /* of a run: bytes of each packet but the last; with an ACK: its PSN */
+	uint16_t path;       /* the sender's number of it */
+	uint16_t packets;    /* of a run; of a packet, RS_SHM_WITH_ACK: and an ACK */
 	union {
 		struct {
 			uint64_t swap_add, compare;
@@ -69,6 +70,7 @@ struct rs_shm_record {
 _Static_assert(sizeof(struct rs_shm_record) == RS_SHM_LINE, "one cache line");
 
 enum {
+	RS_SHM_WITH_ACK = 2,
 	RS_SHM_RUN_MAX = 256 << 10,   /* bytes of a run */
 	RS_SHM_STAGED_MAX = 64 << 10, /* of one that goes through the stage */
 };
@@ -108,6 +110,9 @@ bool rs_shm_write(struct rs_shm_writer *w, struct rs_shm_record *r, const void *
 bool rs_shm_write_staged(struct rs_shm_writer *w, struct rs_shm_record *r);
 /* The record for a packet, but for path and payload. */
 void rs_shm_pack(const struct rs_packet *p, struct rs_shm_record *r);
+/* The record for p takes an ACK to the same peer along. False: it has no place for it. */
+bool rs_shm_pack_ack(const struct rs_packet *p, const struct rs_packet *ack,
+		     struct rs_shm_record *r);
 
 /* ---- Reading ---- */
 
@@ -132,6 +137,9 @@ void rs_shm_release(struct rs_shm_reader *r);
 const uint8_t *rs_shm_staged(const struct rs_shm_reader *r, const struct rs_shm_record *record);
 /* It was read. */
 void rs_shm_unstage(struct rs_shm_reader *r, const struct rs_shm_record *record);
+/* The ACK that a record of a packet brought along, which the record then has no more. False: none.
+ */
+bool rs_shm_unpack_ack(struct rs_shm_record *r, struct rs_packet *ack);
 /* The packet of a record: false, and it is none that the wire could have brought. */
 bool rs_shm_unpack(const struct rs_shm_record *r, const uint8_t *payload, struct rs_packet *p);
 

@@ -173,7 +173,9 @@ static void hold(struct rs_live *l, struct rs_packet *p, rs_time now)
 
 static void send_ack(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
-	if (!rs_shm_send(l, p, now))
+	bool shared;
+
+	if (!rs_shm_send(l, p, NULL, &shared, now))
 		rs_tx_encode(l, p, false);
 	rs_pool_free(&l->free, p);
 }
@@ -248,6 +250,23 @@ static __attribute__((noinline, cold)) void unreadable(struct rs_live *l, struct
 	rs_pool_free(&l->free, p);
 }
 
+/* By a ring, with the ACK that waits for the same peer, in one record. */
+static bool send_near(struct rs_live *l, struct rs_packet *p, rs_time now)
+{
+	struct rs_tx *t = &l->tx;
+	unsigned i = 0;
+	bool shared, sent;
+
+	while (i < t->acks && (t->ack[i]->src_qp != p->src_qp || !may_wait(t->ack[i])))
+		i++;
+	sent = rs_shm_send(l, p, i < t->acks ? t->ack[i] : NULL, &shared, now);
+	if (shared) {
+		rs_pool_free(&l->free, t->ack[i]);
+		t->ack[i] = t->ack[--t->acks];
+	}
+	return sent;
+}
+
 /* Data first: the peer waits for it more than for its ACKs, which may then share its send. */
 static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
 {
@@ -263,7 +282,7 @@ static void take(struct rs_live *l, struct rs_packet *p, rs_time now)
 		rs_answers_data(&l->tx.answers, l->tx.acks, now);
 	if (l->tx.acks && rs_opcodes[p->opcode].flags & RS_F_RESPONSE && !ack_before(l, p, now))
 		return;
-	if (rs_shm_send(l, p, now)) {
+	if (send_near(l, p, now)) {
 		l->tx.carried = true;
 	} else {
 		send_windowed(l, p, now);

@@ -179,6 +179,58 @@ static void test_ring_gives_what_was_written_in_order(void **state)
 	free(twin);
 }
 
+/* An ACK goes along in the record of a request that leaves it a place, and both come out as they
+ * went in. */
+static void test_record_takes_an_ack_along(void **state)
+{
+	unsigned went = 0;
+
+	seed = 3;
+	for (unsigned i = 0; i < 20000; i++) {
+		struct copy c;
+		struct rs_packet ack, p, got;
+		struct rs_shm_record r = {0};
+		uint32_t f;
+		bool fits, along;
+
+		draw_packet(&c);
+		f = rs_opcodes[c.p.opcode].flags;
+		c.p.bth_flags |= RS_BTH_MIGREQ;
+		c.p.dst = draw(2);
+		ack = (struct rs_packet){.opcode = RS_RC | RS_OP_ACKNOWLEDGE,
+					 .bth_flags = RS_BTH_MIGREQ,
+					 .dest_qp = c.p.dest_qp + !draw(8),
+					 .psn = draw(1 << 24),
+					 .aeth = draw(UINT32_MAX),
+					 .dst = draw(2),
+					 .tos = c.p.tos,
+					 .pkey = c.p.pkey};
+		fits = ack.dest_qp == c.p.dest_qp && ack.dst == c.p.dst &&
+		       (c.p.opcode & 0xe0) == RS_RC && f & (RS_F_SEND | RS_F_WRITE | RS_F_READ) &&
+		       f & RS_F_REQUEST && !(f & (RS_F_IMM | RS_F_IETH));
+		rs_shm_pack(&c.p, &r);
+		r.payload_bytes = c.p.payload_bytes;
+		along = rs_shm_pack_ack(&c.p, &ack, &r);
+		assert_true(along || !fits);
+		assert_true(fits || !along || f & RS_F_ATOMIC_WRITE);
+		assert_int_equal(rs_shm_unpack_ack(&r, &got), along);
+		assert_false(rs_shm_unpack_ack(&r, &p));
+		assert_true(rs_shm_unpack(&r, c.payload, &p));
+		check_packet(&p, &c);
+		went += along;
+		if (!along)
+			continue;
+		assert_int_equal(got.opcode, ack.opcode);
+		assert_int_equal(got.bth_flags, ack.bth_flags);
+		assert_int_equal(got.dest_qp, ack.dest_qp);
+		assert_int_equal(got.psn, ack.psn);
+		assert_int_equal(got.aeth, ack.aeth);
+		assert_int_equal(got.pkey, ack.pkey);
+		assert_int_equal(got.payload_bytes, 0);
+	}
+	assert_true(went > 1000);
+}
+
 /* Whatever lies in it, a reader ends, and its payloads are in the ring. */
 static void test_ring_of_lies_is_read_without_harm(void **state)
 {
@@ -212,6 +264,8 @@ static void test_ring_of_lies_is_read_without_harm(void **state)
 			assert_true(payload == rec.u.small ||
 				    (payload >= ring->line[0] &&
 				     payload + rec.payload_bytes <= (uint8_t *)(ring + 1)));
+			if (rs_shm_unpack_ack(&rec, &p))
+				assert_true((p.psn | p.dest_qp) <= 0xffffff && !p.payload_bytes);
 			packets += rs_shm_unpack(&rec, payload, &p);
 		}
 		breaks += r.broken;
@@ -1143,6 +1197,7 @@ int main(void)
 		/* first: it forks, which sanitizers allow while there is one thread */
 		cmocka_unit_test(test_killed_peer_ends_requests_and_nothing_hangs),
 		cmocka_unit_test(test_ring_gives_what_was_written_in_order),
+		cmocka_unit_test(test_record_takes_an_ack_along),
 		cmocka_unit_test(test_ring_of_lies_is_read_without_harm),
 		cmocka_unit_test(test_writer_believes_no_impossible_place),
 		cmocka_unit_test(test_requests_over_rings_do_what_they_do_to_plain_memory),
