@@ -200,16 +200,27 @@ static bool config_name(const char *text, char *out)
 	return false;
 }
 
-/* "cn0411" alone, where the command that runs prints the host's name before what it prints else:
- * what follows is of that host. */
+/* A rule of dashes, as dshbak and clush -b put before and behind a host's name. */
+static bool behind_rule(const struct rs_text *t)
+{
+	enum { SHORTEST = 15, LONGEST = 16 };
+	const struct rs_piece *p = t->n > 1 ? &t->piece[t->n - 2] : NULL;
+	const char *text = p ? t->data + p->at : "";
+
+	return p && p->kind == RS_PIECE_TEXT && p->length >= SHORTEST && p->length <= LONGEST &&
+	       strspn(text, "-") == p->length;
+}
+
+/* "cn0411" alone, where the command that runs prints the host's name before what it prints else, or
+ * between rules: what follows is of that host. */
 static bool printed_name(const struct rs_text *t, const char *own)
 {
 	const char *command = t->ran ? t->command[t->ran - 1] : "";
 	const char *name = strstr(command, "hostname");
 	size_t n = strcspn(own, " \t");
 
-	return name && strpbrk(name, ";&") && !own[n] && n >= 3 && n < RS_NAME_BYTES &&
-	       isalpha((unsigned char)*own) && strpbrk(own, "0123456789") &&
+	return ((name && strpbrk(name, ";&")) || behind_rule(t)) && !own[n] && n >= 3 &&
+	       n < RS_NAME_BYTES && isalpha((unsigned char)*own) && strpbrk(own, "0123456789") &&
 	       strspn(own, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-") == n;
 }
 

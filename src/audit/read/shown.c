@@ -346,7 +346,8 @@ static void take(struct at *s, const struct rs_line *l)
 static void begin(struct at *s, const struct rs_shown *block)
 {
 	s->block = block;
-	if (!block->os)
+	/* a host's own program prints a module's registers as a switch's does */
+	if (!block->os || (s->in->command && !strncmp(s->in->command, "ethtool", 7)))
 		return;
 	rs_input_add(s->a, s->in, 0, NULL, "host", "role", "switch");
 	rs_input_add(s->a, s->in, 0, NULL, "host", "os", "%s", block->os);

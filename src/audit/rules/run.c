@@ -119,7 +119,7 @@ static int voice(const struct rs_finding *f)
 static bool as_sure(const struct rs_finding *cause, const struct rs_finding *effect)
 {
 	if (cause->severity == RS_MINOR && effect->severity >= RS_MAJOR &&
-	    effect->confidence == RS_HIGH && voice(effect) == PROGRAM)
+	    effect->confidence == RS_HIGH && voice(effect) != PERSON)
 		return false;
 	return cause->confidence != RS_LOW || effect->confidence != RS_HIGH;
 }

@@ -403,10 +403,29 @@ static void s11_seeds(struct rs_gather *g, const char *x, const char *y)
 	rs_finding_subject(g->a, g->f, y, NULL);
 }
 
+/* The command that tells what a switch hashes by; NULL: of this system none is known. */
+static const char *shows_hash(const char *os)
+{
+	static const struct {
+		const char *os, *command;
+	} of[] = {
+		{"SONiC", "show switch-hash global"},
+		{"Cumulus", "nv show system forwarding"},
+		{"Junos", "show forwarding-options enhanced-hash-key"},
+		{"EOS", "show load-balance profile"},
+		{"NX-OS", "show ip load-sharing"},
+	};
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (!strcmp(of[i].os, os))
+			return of[i].command;
+	return NULL;
+}
+
 void switch_s11(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct rs_gather g = {.a = a, .r = r, .unseen = RS_MINOR};
-	const char *with = NULL, *without = NULL;
+	const char *with = NULL, *without = NULL, *shows = NULL;
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *sw = switch_at(a, i);
@@ -434,7 +453,9 @@ void switch_s11(struct rs_audit *a, const struct rs_rule *r)
 					       "no-l4-source-port; commit");
 		} else if (l4) {
 			rs_gather_pass(&g, l4, NULL);
-		} else if (sw && !ar) {
+		} else if (sw && !ar &&
+			   (shows_hash(rs_hop_os(a, sw)) || rs_look_any(a, sw, "host", "hash/"))) {
+			shows = shows ? shows : shows_hash(rs_hop_os(a, sw));
 			g.unknown++;
 		}
 		if (ar && strcmp(ar, "off") != 0)
@@ -461,8 +482,7 @@ void switch_s11(struct rs_audit *a, const struct rs_rule *r)
 		      "hosts share one link",
 		      "switches whose hash has the source port",
 		      "what switches hash by, and whether they spray, is not known",
-		      "SWITCH_HASH of config_db.json, nv show system forwarding, show "
-		      "forwarding-options enhanced-hash-key, show load-balance profile",
+		      shows ? shows : "the switches' configurations",
 		      "whether the UDP source port is in it");
 }
 
