@@ -410,6 +410,22 @@ static bool is_instruction(const char *text)
 	return !strncmp(text, "=$(", 3) || !strncmp(text, "=`", 2);
 }
 
+/* A setting's key, without a value or with a switch: "failure-rule:", "debug.exception-trace": "1".
+ */
+static bool is_key(const char *text)
+{
+	const char *p = text + strspn(text, " \t\"'-");
+	size_t n = strcspn(p, "\"':= \t"), rest;
+
+	if (!n || n < 4 || !memchr(p, '-', n) || (p[n] != ':' && !strchr("\"'", p[n])))
+		return false;
+	p += n + strspn(p + n, "\"':= \t");
+	rest = strcspn(p, "\"',");
+	return !*p ||
+	       (rest < 6 && !p[rest + strspn(p + rest, "\"', ")] &&
+		(isdigit((unsigned char)*p) || !strncmp(p, "true", 4) || !strncmp(p, "false", 5)));
+}
+
 bool rs_describes(const char *text)
 {
 	return !strncmp(text + strspn(text, " \t"), "\"description\":", 14) &&
@@ -451,6 +467,10 @@ static bool is_meant(const char *low, const char *at, const char *phrase)
 	    ((at > low && isalnum((unsigned char)at[-1])) || isalnum((unsigned char)at[3])))
 		return false;
 	/* a setting's name is no statement: NCCL_IB_TIMEOUT, local_ack_timeout_err */
+	/* an option's name: --no-check-for-nan-in-loss */
+	for (const char *p = at; p > low && p[-1] != ' '; p--)
+		if (p - low >= 2 && p[-1] == '-' && p[-2] == '-')
+			return false;
 	if (!strcmp(phrase, "timeout") && !strncmp(at + 7, " (in ", 5))
 		return false;
 	if (!strcmp(phrase, "timeout") && ((at > low && (at[-1] == '_' || at[-1] == '-')) ||
@@ -647,7 +667,7 @@ bool rs_states_failure(const char *text)
 	char low[1024];
 
 	/* what a library tries while it looks around is no failure */
-	if (level == RS_LEVEL_DEBUG || is_instruction(text) || is_option(text) ||
+	if (level == RS_LEVEL_DEBUG || is_instruction(text) || is_option(text) || is_key(text) ||
 	    rs_describes(text) || is_heading(text) || rs_tick_of(text) == RS_TICK_PASS)
 		return false;
 	rs_word_lower(text, low, sizeof(low));

@@ -11,40 +11,42 @@ enum {
 	KEPT = 600,    /* bytes of sentences that are kept */
 	WORDS = 4,     /* of letters, that a sentence has at least */
 	FOLLOWING = 3, /* lines that a sentence which ends with ':' announces */
+	BEFORE = 3,    /* sentences, with its own */
 	LONGEST = 4096
 };
 
 static const char *const ends_well[] = {
-	"worked for me",    "works for me",      "works now",       "now works",
-	"it works",         "works fine",        "work fine",       "works well",
-	"works again",      "working now",       "now working",     "worked fine",
-	"works correctly",  "works as expected", "works if ",       "works when ",
-	"works after ",     "work after ",       "worked after ",   "works with ",
-	"worked with ",     "fixed the",         "fixed it",        "fixed this",
-	"fixed that",       "fixed my",          "fixed our",       "fixed for me",
-	"fixed for us",     "fixed by",          "fixed with",      "fixed after",
-	"fixed when",       "fixed once",        "fixed!",          "fixed via",
-	"fixed now",        "solved the",        "solved it",       "solved this",
-	"solved that",      "solved my",         "solved our",      "solved for me",
-	"solved for us",    "solved by",         "solved with",     "solved after",
-	"solved when",      "solved once",       "solved!",         "solved via",
-	"solved now",       "resolved the",      "resolved it",     "resolved this",
-	"resolved that",    "resolved my",       "resolved our",    "resolved for me",
-	"resolved for us",  "resolved by",       "resolved with",   "resolved after",
-	"resolved when",    "resolved once",     "resolved!",       "resolved via",
-	"fixes the",        "fixes it",          "fixes this",      "solves the",
-	"solves it",        "solves this",       "resolves the",    "resolves it",
-	"resolves this",    "problem solved",    "issue solved",    "is solved",
-	"was solved",       "is resolved",       "was resolved",    "got resolved",
-	"got fixed",        "got it fixed",      "was fixed",       "the fix is",
-	"the fix was",      "the fix:",          "goes away",       "went away",
-	"gone away",        "disappear",         "no longer fail",  "no longer hang",
-	"no longer happen", "no longer occur",   "did the trick",   "this helped",
-	"that helped",      "which helped",      "problem is gone", "issue is gone",
-	"error is gone",    "back to normal",    "root cause",      "the cause was",
-	"was caused by",    "turned out",        "turns out",       "the problem was",
-	"the issue was",    "the culprit",       "the reason was",  "issue was due to",
-	"runs fine",        "succeeded after"};
+	"worked for me",   "ran through",      "runs through",     "job runs now",
+	"jobs run now",    "job ran fine",     "run fine now",     "works for me",
+	"works now",       "now works",        "it works",         "works fine",
+	"work fine",       "works well",       "works again",      "working now",
+	"now working",     "worked fine",      "works correctly",  "works as expected",
+	"works if ",       "works when ",      "works after ",     "work after ",
+	"worked after ",   "works with ",      "worked with ",     "fixed the",
+	"fixed it",        "fixed this",       "fixed that",       "fixed my",
+	"fixed our",       "fixed for me",     "fixed for us",     "fixed by",
+	"fixed with",      "fixed after",      "fixed when",       "fixed once",
+	"fixed!",          "fixed via",        "fixed now",        "solved the",
+	"solved it",       "solved this",      "solved that",      "solved my",
+	"solved our",      "solved for me",    "solved for us",    "solved by",
+	"solved with",     "solved after",     "solved when",      "solved once",
+	"solved!",         "solved via",       "solved now",       "resolved the",
+	"resolved it",     "resolved this",    "resolved that",    "resolved my",
+	"resolved our",    "resolved for me",  "resolved for us",  "resolved by",
+	"resolved with",   "resolved after",   "resolved when",    "resolved once",
+	"resolved!",       "resolved via",     "fixes the",        "fixes it",
+	"fixes this",      "solves the",       "solves it",        "solves this",
+	"resolves the",    "resolves it",      "resolves this",    "problem solved",
+	"issue solved",    "is solved",        "was solved",       "is resolved",
+	"was resolved",    "got resolved",     "got fixed",        "got it fixed",
+	"was fixed",       "the fix is",       "the fix was",      "the fix:",
+	"goes away",       "went away",        "gone away",        "disappear",
+	"no longer fail",  "no longer hang",   "no longer happen", "no longer occur",
+	"did the trick",   "this helped",      "that helped",      "which helped",
+	"problem is gone", "issue is gone",    "error is gone",    "back to normal",
+	"root cause",      "the cause was",    "was caused by",    "turned out",
+	"turns out",       "the problem was",  "the issue was",    "the culprit",
+	"the reason was",  "issue was due to", "runs fine",        "succeeded after"};
 
 /* What takes the meaning away: it did not, it may, it is a question or a wish. */
 static const char *const not_so[] = {
@@ -109,14 +111,14 @@ static bool is_persons(const char *text)
 	return words >= WORDS;
 }
 
-/* Where the sentence begins that `at` is in; the one before it, where there is one: its subject may
+/* Where the sentence begins that `at` is in, with two before it, where there are: its subject may
  * stand there ("I set X. That fixed it."). */
-static size_t begins(const char *low, size_t at)
+static size_t begins(const char *low, size_t at, unsigned sentences)
 {
 	unsigned ends = 0;
 
 	for (size_t i = at; i > 1; i--)
-		if (low[i] == ' ' && strchr(".!?", low[i - 1]) && ++ends == 2)
+		if (low[i] == ' ' && strchr(".!?", low[i - 1]) && ++ends == sentences)
 			return i + 1;
 	return 0;
 }
@@ -145,17 +147,18 @@ static bool line_helped(struct rs_audit *a, const struct rs_input *in, const str
 {
 	char low[LONGEST], said[KEPT], sentence[LONGEST], name[32];
 	const char *at;
-	size_t from, to;
+	size_t from, own, to;
 
 	if (!is_persons(l->text))
 		return false;
 	rs_word_lower(l->text, low, sizeof(low));
 	for (const char *p = low;
 	     (at = find_any(p, ends_well, sizeof(ends_well) / sizeof(*ends_well))); p = low + to) {
-		from = begins(low, (size_t)(at - low));
+		from = begins(low, (size_t)(at - low), BEFORE);
+		own = begins(low, (size_t)(at - low), 1);
 		to = ends(low, (size_t)(at - low));
-		snprintf(sentence, sizeof(sentence), "%.*s", (int)(to - from + (low[to] == '?')),
-			 low + from);
+		snprintf(sentence, sizeof(sentence), "%.*s", (int)(to - own + (low[to] == '?')),
+			 low + own);
 		if (!find_any(sentence, not_so, sizeof(not_so) / sizeof(*not_so))) {
 			snprintf(said, sizeof(said), "%.*s", (int)(to - from), l->text + from);
 			if (low[strlen(low) - 1] == ':')

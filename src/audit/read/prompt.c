@@ -773,6 +773,12 @@ bool rs_heading_find(const char *text, struct rs_prompt *out)
 	*out = (struct rs_prompt){0};
 	if (!*text || strlen(text) >= sizeof(inside))
 		return false;
+	/* head and tail name the file before what is in it */
+	if (sscanf(text, "==> %200[^ ] <=%1[=]", inside, out->host) == 2) {
+		snprintf(out->command, sizeof(out->command), "cat %s", inside);
+		*out->host = '\0';
+		return true;
+	}
 	taken = undress(text, inside, sizeof(inside));
 	if (typed(inside) && (taken || !strchr(text, ':') || strchr(text, '/'))) {
 		keep(out, inside);

@@ -309,7 +309,16 @@ static bool is_supposed(const char *text)
 		"when you see ",  "should you see ", "in case you ",    "you may see ",
 		"you might see ", "you may get ",    "you can ignore ", NULL};
 
-	return begins_one(text + strspn(text, "#>*- 0123456789."), begin);
+	static const char *const within[] = {"may fail with",  "might fail with", "can fail with",
+					     "errors like:",   "error like:",     "such as: `",
+					     "messages like:", "may print",       "may report"};
+
+	if (begins_one(text + strspn(text, "#>*- 0123456789."), begin))
+		return true;
+	for (unsigned i = 0; i < sizeof(within) / sizeof(*within); i++)
+		if (strcasestr(text, within[i]))
+			return true;
+	return false;
 }
 
 /* "**phc_err** | Number of failed attempts", "- [pfc_storm](#pfc_storm)": what a counter counts, a

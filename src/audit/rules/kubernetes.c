@@ -788,10 +788,37 @@ static void k05_fewer(struct rs_audit *a, const struct rs_rule *r, const char *h
 	}
 }
 
+/* A virtual function of mlx5 has no GUID until an administrator's MAC or GUID is set and it is
+ * bound anew: RDMA CM and the fabric know a device by it. */
+static void k05_guid(struct rs_audit *a, const struct rs_rule *r, const char *host, const char *nic)
+{
+	const struct rs_fact *guid = rs_facts_get(a->facts, host, nic, "node_guid");
+	const char *digits = guid ? guid->value + (strncmp(guid->value, "0x", 2) ? 0 : 2) : "";
+	struct rs_finding *f;
+
+	if (strncmp(nic, "nic/mlx", 7) || strlen(digits) < 16 ||
+	    strspn(digits, "0:") != strlen(digits))
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "%s has no node GUID: it is all zeros",
+			   nic + 4);
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, guid);
+	rs_finding_why(a, f,
+		       "a virtual function has none until its MAC or GUID is set and its "
+		       "driver is bound again: RDMA CM finds no device for its addresses, "
+		       "and programs end");
+	rs_finding_fix(
+		a, f, host, false, "the virtual function", NULL,
+		"ip link set PF vf N mac MAC; echo BDF > /sys/bus/pci/drivers/mlx5_core/unbind; "
+		"echo BDF > /sys/bus/pci/drivers/mlx5_core/bind  # PF, N and BDF of %s",
+		nic + 4);
+}
+
 static void k05(struct rs_audit *a, const struct rs_rule *r)
 {
 	each(a, r, "netdev/", k05_fewer);
 	each(a, r, "netdev/", k05_netdev);
+	each(a, r, "nic/", k05_guid);
 }
 
 /* ---- K06 ---- */

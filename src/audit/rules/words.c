@@ -247,6 +247,27 @@ static const struct rs_kind kinds[] = {
 		.need = "ip -br link; ibv_devinfo | grep mtu, on both hosts",
 	},
 	{
+		.check = "H08",
+		.any = "bond|bond0|bond1|bonding|~port-channel|~port "
+		       "channel|~balance-xor|~balance-rr|"
+		       "~balance-alb|lag|lacp|802.3ad",
+		.with = "nccl|rdma|roce|rccl|~bandwidth|~throughput|~failures|~one port|~single "
+			"port",
+		.but = "~link down|~went down|~mlag|~peer-link",
+		.title = "a line states a failure that names a bond under RDMA",
+		.need = "cat /proc/net/bonding/*; rdma link",
+	},
+	{
+		.check = "N02",
+		.any = "~ib protocol and roce|~ib and roce|~infiniband and roce|~roce and ib|~roce "
+		       "and "
+		       "infiniband|~ib and ethernet|~infiniband and ethernet|~mixed link "
+		       "layer|~both ib "
+		       "and|~both infiniband and",
+		.title = "a line states that a job has InfiniBand and RoCE devices at once",
+		.need = "ibstat | grep -E 'CA |Link layer', on each host",
+	},
+	{
 		.check = "S08",
 		.any = "~pfc storm|~pfc watchdog|~pfcwd|~pfc_wd|~pfc wd|~pause storm|~storm detect|"
 		       "~storm restor|~storm/restore|~deadlock detect|~pfc deadlock",
@@ -1031,6 +1052,31 @@ bool rs_words_told(const char *text)
 
 	rs_word_lower(text, low, sizeof(low));
 	return is_told(low);
+}
+
+bool rs_is_benign(const char *text)
+{
+	static const char *const words[] = {
+		"benign",
+		"harmless",
+		"safe to ignore",
+		"safely ignored",
+		"can be ignored",
+		"may be ignored",
+		"can ignore",
+		"no real problem",
+		"not a problem",
+		"is expected here",
+		"cosmetic",
+		"\xe8\x89\xaf\xe6\x80\xa7", /* benign */
+		"\xe5\x8f\xaf\xe4\xbb\xa5\xe5\xbf\xbd\xe7\x95\xa5" /* may be ignored */};
+	char low[TEXT];
+
+	rs_word_lower(text, low, sizeof(low));
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(low, words[i]))
+			return true;
+	return false;
 }
 
 const struct rs_kind *rs_words_command(const char *command, const char *text)
