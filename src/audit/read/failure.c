@@ -6,6 +6,7 @@
 #include "audit/facts/level.h"
 #include "audit/facts/word_list.h"
 #include "audit/read/failure.h"
+#include "audit/read/sentence.h"
 
 /* A label that the word is in, and its value, which is nothing: "BPDU Error: None, Loop",
  * "number of nan iterations:   0 |", "OOMKilled": false. */
@@ -82,172 +83,6 @@ static bool is_heading(const char *text)
 static bool stands(const char *text, const char *at, size_t n)
 {
 	return (at == text || !isalpha((unsigned char)at[-1])) && !isalpha((unsigned char)at[n]);
-}
-
-/* A person's sentence: words that programs leave out. */
-static bool is_sentence(const char *low)
-{
-	static const char *const joins[] = {" the ", " is ",   " we ",   " i ",   " it ",  " when ",
-					    " my ",  " this ", " that ", " and ", " but ", " with ",
-					    " a ",   " are ",  " was ",  " to ",  " in ",  " on ",
-					    " for ", " does ", " of ",   " not "};
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < sizeof(joins) / sizeof(*joins); i++)
-		n += strstr(low, joins[i]) != NULL;
-	/* a heading, not a column's or a script's comment */
-	if (*low == '#' && low[1] == ' ' && !strstr(low, "  ") && !strchr(low, '='))
-		return true;
-	return n > 1 || strchr(low, '?');
-}
-
-/* Does some text of the list stand in the line? */
-static bool has_any(const char *low, const char *const *words, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (strstr(low, words[i]))
-			return true;
-	return false;
-}
-
-/* What somebody saw: a person who speaks of himself, a question, something that happened. */
-static bool is_personal(const char *low)
-{
-	static const char *const words[] = {" we ",
-					    " i ",
-					    "i'm ",
-					    "fails ",
-					    "unexpected",
-					    "thank",
-					    "the issue was",
-					    "was due to",
-					    "turned out",
-					    "root cause",
-					    "the problem was",
-					    " solved",
-					    " resolved",
-					    "i've ",
-					    " my ",
-					    " our ",
-					    " me ",
-					    "?",
-					    "error:",
-					    "failed ",
-					    "getting ",
-					    "seeing ",
-					    "observed",
-					    "noticed",
-					    "we're ",
-					    "i get",
-					    "i see",
-					    "stopped",
-					    "suddenly",
-					    "upgrad",
-					    "crash",
-					    "timed out"};
-
-	return !strncmp(low, "we ", 3) || !strncmp(low, "i ", 2) || !strncmp(low, "my ", 3) ||
-	       !strncmp(low, "our ", 4) || has_any(low, words, sizeof(words) / sizeof(*words));
-}
-
-/* What a manual says of any machine: a condition, a permission, a purpose. It happened nowhere.
- */
-static bool is_general(const char *low)
-{
-	static const char *const words[] = {
-		" if ",        " in case ",     " may ",       " might ",      "could be ",
-		" can ",       " should ",      " must ",      "note that ",   " unless ",
-		"ensure ",     "make sure",     "recommend",   "to avoid ",    " prevent",
-		"can be used", "this command",  "this option", "this flag",    "this parameter",
-		" allows ",    " typically ",   " you ",       "in order to ", "used to ",
-		"is intended", "troubleshoot ", "for example", "such as ",     "whether "};
-
-	return (!strncmp(low, "if ", 3) || !strncmp(low, "in case ", 8) ||
-		!strncmp(low, "to ", 3) || !strncmp(low, "keeps ", 6) ||
-		has_any(low, words, sizeof(words) / sizeof(*words))) &&
-	       !is_personal(low);
-}
-
-/* Is it of networks, accelerators or their parts at all? */
-static bool has_topic(const char *low)
-{
-	static const char *const words[] = {
-		"nccl",       "rccl",    "rdma",        "roce",       "infiniband", "ib",
-		"nic",        "gpu",     "port",        "link",       "switch",     "pfc",
-		"ecn",        "mlx",     "bandwidth",   "throughput", "latency",    "network",
-		"packet",     "verbs",   "ucx",         "efa",        "libfabric",  "mpi",
-		"queue",      "qp",      "gid",         "mtu",        "driver",     "firmware",
-		"module",     "peermem", "gdr",         "nvlink",     "pcie",       "socket",
-		"tcp",        "connect", "rank",        "node",       "host",       "device",
-		"container",  "pod",     "all-reduce",  "allreduce",  "training",   "job",
-		"hca",        "cable",   "transceiver", "bond",       "vlan",       "memlock",
-		"speed",      "server",  "rail",        "rate",       "roce",       "rxe",
-		"siw",        "lane",    "ring",        "channel",    "transfer",   "memory",
-		"all-to-all", "alltoall"};
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		for (const char *at = low; (at = strstr(at, words[i])); at++)
-			if (at == low || !isalpha((unsigned char)at[-1]))
-				return true;
-	return false;
-}
-
-/* "does not work", but not what a manual says of every machine: "does not require". */
-static bool does_not(const char *low)
-{
-	static const char *const negations[] = {"does not ", "doesn't "};
-	static const char *const neutral[] = {
-		"provide", "require", "need",  "affect", "matter",  "change", "include",  "apply",
-		"mean",    "depend",  "imply", "cover",  "contain", "call",   "guarantee"};
-
-	for (unsigned i = 0; i < sizeof(negations) / sizeof(*negations); i++)
-		for (const char *at = low; (at = strstr(at, negations[i])); at++) {
-			const char *verb = at + strlen(negations[i]);
-			bool plain = false;
-
-			for (unsigned k = 0; k < sizeof(neutral) / sizeof(*neutral); k++)
-				plain |= !strncmp(verb, neutral[k], strlen(neutral[k]));
-			if (!plain)
-				return true;
-		}
-	return false;
-}
-
-/* "TCP instead of RDMA", "at x8 instead of x16": another thing than was meant. */
-static bool is_instead(const char *low)
-{
-	static const char *const meant[] = {
-		"rdma",     "infiniband", "ib",     "roce", "rocev2", "net/ib", "verbs",
-		"gdr",      "efa",        "nvlink", "x16",  "x8",     "gen",    "the expected",
-		"expected", "active",     "400",    "200",  "100",    "800",    "25"};
-	const char *at = strstr(low, "instead of ");
-
-	for (unsigned i = 0; at && i < sizeof(meant) / sizeof(*meant); i++)
-		if (!strncmp(at + 11, meant[i], strlen(meant[i])) ||
-		    (!strncmp(at + 11, "the ", 4) && !strncmp(at + 15, meant[i], strlen(meant[i]))))
-			return true;
-	return false;
-}
-
-/* Words by which people complain. Of a program's line they say little. */
-static bool complains(const char *low)
-{
-	static const char *const words[] = {
-		"problem",       "issue",        "do not show",  "not show",    "missing",
-		"wrong",         "slow",         "why ",         "capped",      "downgraded",
-		"degraded",      "broken",       "not used",     "not use",     "incorrect",
-		"strange",       "only half of", "only get",     " bug",        "unstable",
-		"different for", "too low",      "drops",        "zero",        "fail",
-		"help me",       "not as good",  "error",        "back to tcp", "back to socket",
-		"breaks ",       "crash",        "very low",     "downgrade",   "cannot",
-		"low bandwidth", "weird",        "silently deg", "dropping ",   "not the same",
-		"not identical"};
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		for (const char *at = low; (at = strstr(at, words[i])); at++)
-			if (at == low || !isalnum((unsigned char)at[-1]))
-				return true;
-	return false;
 }
 
 /* A line of words: not a row of figures, a heading of columns or a counter. */
@@ -693,19 +528,17 @@ bool rs_states_failure(const char *text)
 	if (rs_level_compares(low) || (level != RS_LEVEL_INFO && rs_level_misses(low)))
 		return true;
 	/* "Invalid CPU range" is how a tool begins; a person does not */
-	if ((!strncmp(low, "invalid ", 8) || !strncmp(low, "error to ", 9)) && !is_sentence(low))
+	if ((!strncmp(low, "invalid ", 8) || !strncmp(low, "error to ", 9)) && !rs_sentence_is(low))
 		return true;
 	/* a manual's sentence, and a legend: "N/A - not available" */
 	if (level == RS_LEVEL_NONE &&
-	    ((is_sentence(low) && is_general(low)) || !strncmp(low, "n/a ", 4)))
+	    ((rs_sentence_is(low) && rs_sentence_general(low)) || !strncmp(low, "n/a ", 4)))
 		return false;
 	for (unsigned i = 0; phrases[i]; i++)
 		for (const char *at = low; (at = strstr(at, phrases[i])); at++)
 			if (is_meant(low, at, phrases[i]))
 				return true;
-	/* people complain; of a program's line such words say little */
-	return level == RS_LEVEL_NONE && is_sentence(low) &&
-	       (complains(low) || does_not(low) || is_instead(low)) && has_topic(low);
+	return false;
 }
 
 bool rs_complains(const char *text)
@@ -717,6 +550,5 @@ bool rs_complains(const char *text)
 		return false;
 	rs_word_lower(text, low, sizeof(low));
 	return !is_noise(low) && rs_kernel_line(text, NULL) == RS_KERNEL_NONE &&
-	       !strstr(low, "nccl info") && !goes_on(low) && is_sentence(low) && !is_general(low) &&
-	       (complains(low) || does_not(low) || is_instead(low)) && has_topic(low);
+	       !strstr(low, "nccl info") && !goes_on(low) && rs_sentence_complains(low);
 }
