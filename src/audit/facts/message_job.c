@@ -247,13 +247,13 @@ static const struct rs_message rows[] = {
 			"Memory",
 		.need_why = "how large it is inside the container",
 		.but = "memory segments", /* ipcs' heading */
-		.pattern =
-			P("shared memory segment", "failed to create shared memory file",
-			  "shared memory file*error", "/dev/shm*No space left",
-			  "unable to open shared memory object", "out of shared memory",
-			  "Bus error*shared memory", "posix_fallocate failed",
-			  "failed to extend /dev/shm", "insufficient shared memory",
-			  "unlink shared memory /dev/shm", "per-host segment limit * is too small"),
+		.pattern = P("shared memory segment", "Please check that /dev/shm",
+			     "failed to create shared memory file", "shared memory file*error",
+			     "/dev/shm*No space left", "unable to open shared memory object",
+			     "out of shared memory", "Bus error*shared memory",
+			     "posix_fallocate failed", "failed to extend /dev/shm",
+			     "insufficient shared memory", "unlink shared memory /dev/shm",
+			     "per-host segment limit * is too small"),
 	},
 	{
 		.key = "shm-full",

@@ -40,6 +40,18 @@ static unsigned option(const char *text, const char *name, bool glued)
 	return 0;
 }
 
+/* "module load cuda/12.4 nccl/2.22.3": the release that the job takes. */
+static void module_version(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	const char *p = strstr(l->text, " nccl/");
+	unsigned major, minor, patch = 0;
+
+	if (p && (!strncmp(l->text, "module ", 7) || !strncmp(l->text, "ml ", 3)) &&
+	    sscanf(p, " nccl/%u.%u.%u", &major, &minor, &patch) >= 2 && major >= 2 && major < 10)
+		rs_input_add(a, in, l->number, NULL, "env", "NCCL_VERSION", "%u.%u.%u", major,
+			     minor, patch);
+}
+
 static bool line_job_size(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	/* of a batch system's own command or directive; of any launcher */
@@ -48,6 +60,7 @@ static bool line_job_size(struct rs_audit *a, const struct rs_input *in, const s
 					  "--num_machines"};
 	unsigned nodes = 0;
 
+	module_version(a, in, l);
 	if (!strchr(l->text, '-'))
 		return false;
 	for (unsigned i = 0; i < sizeof(batch) / sizeof(*batch) && !nodes; i++)

@@ -124,7 +124,8 @@ static bool cell(const char *text, const char *key, long long *value)
 {
 	const char *p = strstr(text, key);
 
-	return p && (p = strchr(p, '|')) && sscanf(p, "| %lld", value) == 1;
+	/* "|  Shutdown (count)  :  118  |", of other releases */
+	return p && ((p = strpbrk(p, "|:")) && sscanf(p + 1, " %lld", value) == 1);
 }
 
 static int read_queuing(struct rs_audit *a, const struct rs_input *in)
@@ -137,7 +138,9 @@ static int read_queuing(struct rs_audit *a, const struct rs_input *in)
 		     {"TxPPP", "counter/pfc_tx/%d"},
 		     {"RxPPP", "counter/pfc_rx/%d"},
 		     {"Shutdown  ", "watchdog/%d/detected"},
+		     {"Shutdown (count)", "watchdog/%d/detected"},
 		     {"Restored  ", "watchdog/%d/restored"},
+		     {"Restored (count)", "watchdog/%d/restored"},
 		     {"Total pkts dropped", "counter/queue/%d/dropped"}};
 	char subject[96] = "", port[64];
 	struct rs_line l = {0};

@@ -546,9 +546,32 @@ static void p11_function(struct rs_audit *a, const struct rs_rule *r, const char
 			       "virtual machines this costs much of the rate");
 }
 
+/* The variable alone, where no GPU and no PCI function was read. */
+static void p11_asked(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *env =
+		rs_facts_get(a->facts, host, "env", "NCCL_IB_PCI_RELAXED_ORDERING");
+	struct rs_finding *f;
+
+	if (!env || !env->numeric || env->number || rs_failed(a, "P11", host, RS_INFO) ||
+	    forced(a, host) || rs_facts_get(a->facts, host, "nccl", "relaxed_ordering"))
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MINOR,
+			   "NCCL_IB_PCI_RELAXED_ORDERING=0: NCCL does not ask for it");
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, env);
+	rs_finding_why(a, f,
+		       "in guests and on AMD's hosts a NIC's writes to a GPU wait for one another "
+		       "without it");
+	rs_finding_fix(a, f, "all hosts of the job", true, NULL, "NCCL_IB_PCI_RELAXED_ORDERING=0",
+		       "unset NCCL_IB_PCI_RELAXED_ORDERING  # 2: where the NIC can");
+}
+
 static void p11(struct rs_audit *a, const struct rs_rule *r)
 {
 	device_each(a, r, p11_function);
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		p11_asked(a, r, rs_facts_host(a->facts, i));
 }
 
 /* ---- P14 ---- */

@@ -60,6 +60,13 @@ static const struct {
 	 "the traffic class of the job", "mlnx_qos -i NETDEV; the switch's DSCP map"},
 	{"~adaptive_routing|~adaptive routing", NULL, "R14", "adaptive routing on one side alone",
 	 "mlxreg, or the switch's configuration"},
+	{"~max_acc_out_read|~outstanding read|~outstanding pcie|~maxreadreq|~max_read_req|mrrs|"
+	 "~extended tag",
+	 NULL, "P03", "reads in flight over PCIe", "lspci -vvv: DevCtl, MaxReadReq and ExtTag"},
+	{"~sriov_en|~num_of_vfs|~numvfs|~num_vfs", NULL, "K05", "virtual functions",
+	 "cat /sys/class/net/PF/device/sriov_numvfs; mlxconfig -d DEV q SRIOV_EN NUM_OF_VFS"},
+	{"fec|~reed-solomon|~error-correction encoding|rs-fec|~base-r", NULL, "L01",
+	 "FEC that differed between the ends", "ethtool --show-fec, and the switch's port"},
 	{"pfc|~priority flow|~flow control|~priority-flow", NULL, "R07",
 	 "flow control (PFC) of the class", "mlnx_qos -i NETDEV; the switch's PFC, port by port"},
 	{"mtu|~active_mtu|~jumbo", NULL, "R03", "the MTU",

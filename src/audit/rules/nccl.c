@@ -503,10 +503,58 @@ static void n13_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		f->confidence = RS_MEDIUM;
 }
 
+/* The hosts of one log, by the names before its lines, are more than NCCL counts: they have one
+ * host id (graph/utils: the host's name and boot id, or NCCL_HOSTID). */
+static bool n13_fewer(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "nccl", "nodes"), *f;
+	const char *other = NULL, *first = NULL;
+	unsigned hosts = 0;
+	struct rs_finding *x;
+	uint32_t at;
+
+	if (!nodes || !nodes->numeric)
+		return false;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *name = rs_facts_host(a->facts, i);
+
+		at = rs_facts_seek(a->facts, name, "nccl");
+		f = rs_facts_next(a->facts, &at, name, "nccl", "");
+		if (!f || strcmp(f->file, nodes->file))
+			continue;
+		f = rs_facts_get(a->facts, name, "nccl", "nodes");
+		if (f && f->number != nodes->number)
+			continue;
+		hosts++;
+		first = first ? first : name;
+		other = strcmp(name, host) ? name : other;
+	}
+	if (!other || hosts <= nodes->number)
+		return false;
+	if (rs_facts_get(a->facts, first, "nccl", "nodes") && strcmp(first, host))
+		return true; /* said of the first */
+	x = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
+			   "NCCL counts %lld node%s, and the log is of %u hosts (%s, %s%s)",
+			   (long long)nodes->number, nodes->number == 1 ? "" : "s", hosts, host,
+			   other, hosts > 2 ? ", ..." : "");
+	rs_finding_subject(a, x, host, NULL);
+	rs_finding_subject(a, x, other, NULL);
+	rs_finding_fact(x, nodes);
+	rs_finding_fact(x, rs_nccl_env(a, host, "NCCL_HOSTID"));
+	rs_finding_why(
+		a, x,
+		"hosts with one id are one to NCCL: their ranks look for each other in shared "
+		"memory, and GPUs of one bus address count as one GPU");
+	rs_finding_need(a, x, "hostname; cat /proc/sys/kernel/random/boot_id; echo $NCCL_HOSTID",
+			"what two hosts have alike");
+	return true;
+}
+
 static void n13(struct rs_audit *a, const struct rs_rule *r)
 {
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
-		n13_host(a, r, rs_facts_host(a->facts, i));
+		if (!n13_fewer(a, r, rs_facts_host(a->facts, i)))
+			n13_host(a, r, rs_facts_host(a->facts, i));
 }
 
 /* ---- N14 ---- */

@@ -247,6 +247,16 @@ static const struct rs_kind kinds[] = {
 		.need = "ip -br link; ibv_devinfo | grep mtu, on both hosts",
 	},
 	{
+		.check = "L01",
+		.any = "fec|~reed-solomon|~rs-fec|~error-correction encoding|~forward error "
+		       "correction",
+		.with = "~off|~none|~without|~differ|~mismatch|~insist|~disabled|~not match|~both "
+			"ends|~auto",
+		.but = "~uncorrect|~corrected",
+		.title = "a line states a failure that names FEC",
+		.need = "ethtool --show-fec NETDEV; the switch port's FEC",
+	},
+	{
 		.check = "H08",
 		.any = "bond|bond0|bond1|bonding|~port-channel|~port "
 		       "channel|~balance-xor|~balance-rr|"
