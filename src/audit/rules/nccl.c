@@ -511,19 +511,15 @@ static bool n13_fewer(struct rs_audit *a, const struct rs_rule *r, const char *h
 	const char *other = NULL, *first = NULL;
 	unsigned hosts = 0;
 	struct rs_finding *x;
-	uint32_t at;
 
 	if (!nodes || !nodes->numeric)
 		return false;
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *name = rs_facts_host(a->facts, i);
 
-		at = rs_facts_seek(a->facts, name, "nccl");
-		f = rs_facts_next(a->facts, &at, name, "nccl", "");
-		if (!f || strcmp(f->file, nodes->file))
-			continue;
+		/* a name before lines of its own: what has no name is the file's */
 		f = rs_facts_get(a->facts, name, "nccl", "nodes");
-		if (f && f->number != nodes->number)
+		if (!f || strcmp(f->file, nodes->file) || f->number != nodes->number)
 			continue;
 		hosts++;
 		first = first ? first : name;
@@ -531,7 +527,7 @@ static bool n13_fewer(struct rs_audit *a, const struct rs_rule *r, const char *h
 	}
 	if (!other || hosts <= nodes->number)
 		return false;
-	if (rs_facts_get(a->facts, first, "nccl", "nodes") && strcmp(first, host))
+	if (strcmp(first, host))
 		return true; /* said of the first */
 	x = rs_finding_new(a, r, RS_FAIL, RS_CRITICAL,
 			   "NCCL counts %lld node%s, and the log is of %u hosts (%s, %s%s)",

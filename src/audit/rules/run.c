@@ -206,6 +206,20 @@ void rs_audit_sort(struct rs_audit *a)
 		qsort(a->findings, a->n_findings, sizeof(struct rs_finding *), order);
 }
 
+/* What a guide or a manual shows has happened elsewhere: nothing above minor stands on it alone. */
+static void soften_guides(struct rs_audit *a)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		struct rs_finding *f = a->findings[i];
+		bool guide = f->verdict == RS_FAIL && f->severity > RS_MINOR && f->n_facts;
+
+		for (uint32_t k = 0; guide && k < f->n_facts; k++)
+			guide = f->fact[k] && rs_audit_is_guide(a, f->fact[k]->file);
+		if (guide)
+			f->severity = RS_MINOR;
+	}
+}
+
 /* What the profile accepts explains nothing and is explained by nothing. */
 static void accept(struct rs_audit *a)
 {
@@ -257,6 +271,7 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 	rs_evidence_states(a, chosen, &c);
 	if (a->err)
 		return rs_error_set(e, a->err, "out of memory");
+	soften_guides(a);
 	rs_evidence_settle(a);
 	accept(a);
 	rs_evidence_agree(a);

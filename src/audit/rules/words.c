@@ -604,7 +604,8 @@ static const struct rs_kind kinds[] = {
 		       "handshake|~heartbeat|~rpc agent|~incoming request|~interface|~ip "
 		       "address|subnet|~communicate|~communication|~store_based|~getaddrinfo|~kv "
 		       "store",
-		.but = "database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license|"
+		.but = "gb/s|gbps|~gb/"
+		       "sec|database|sql|~http|~docker.sock|display|x11|dbus|~d-bus|~license|"
 		       "nvls|~nvlink|multicast|snapshot|bucket|~reqsize|~respsize",
 		.title = "a line states that processes could not reach each other",
 		.peer = true,
@@ -612,7 +613,9 @@ static const struct rs_kind kinds[] = {
 	},
 	{
 		.check = "M01",
-		.any = "~low bandwidth|~low allreduce|~low throughput|~low bus|slow|slower|slowly|"
+		.any = "~not get past|~get past|~reaches only|~only reach|~tops out|~stuck at|~max "
+		       "out|~we expected|~expected to get|~low bandwidth|~low allreduce|~low "
+		       "throughput|~low bus|slow|slower|slowly|"
 		       "~poor perf|~bad perf|~performance|~capped|~half of|~bandwidth is|"
 		       "~low busbw|~very low|~too low|~lower than|~less than expect|~drops to|"
 		       "~dropped to|~degrad|weird|~not what i expected",
@@ -620,6 +623,7 @@ static const struct rs_kind kinds[] = {
 			"s|gbps|~gbit|~throughput|busbw|slow|slower|~perf|~speed|~latency",
 		.title = "a line states that a transfer is slower than it should be",
 		.need = "ib_write_bw between the hosts; nccl-tests' whole table; ripstop expect",
+		.but = "~within the margin|~as expected|~performance now is|~is fine now",
 		.told = true,
 	},
 	{
