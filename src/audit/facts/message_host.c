@@ -1,6 +1,9 @@
 /* What a host's tools show (audit/read/shown_table.c): no patterns of their own. */
 #include "audit/facts/message_rows.h"
 
+#define ROCE_OFF     "RoCE is disabled on a NIC"
+#define WHY_ROCE_OFF "no RDMA device comes of it until it is enabled and the driver reloaded"
+
 static const struct rs_message rows[] = {
 	/* ---- What tools show: found by audit/read/shown_table.c ---- */
 	{
@@ -41,8 +44,8 @@ static const struct rs_message rows[] = {
 		.check = "N15",
 		.severity = CRIT,
 		.confidence = RS_HIGH,
-		.title = "RoCE is disabled on a NIC",
-		.why = "no RDMA device comes of it until it is enabled and the driver reloaded",
+		.title = ROCE_OFF,
+		.why = WHY_ROCE_OFF,
 		.need = "devlink dev param, mlxconfig or niccli",
 		.need_why = "whether it was meant",
 	},
@@ -57,8 +60,8 @@ static const struct rs_message rows[] = {
 		.check = "N15",
 		.severity = CRIT,
 		.confidence = RS_HIGH,
-		.title = "RoCE is disabled on a NIC",
-		.why = "no RDMA device comes of it until it is enabled and the driver reloaded",
+		.title = ROCE_OFF,
+		.why = WHY_ROCE_OFF,
 		.need = "devlink dev param show enable_roce",
 		.need_why = "whether it was meant",
 	},

@@ -249,8 +249,7 @@ static int read(struct rs_audit *a, const struct rs_input *in)
 const struct rs_reader rs_reader_bench_tables = {
 	.name = "benchmark",
 	.what = "OSU's and Intel's MPI benchmarks, ucx_perftest, fabtests, nixlbench and tables "
-		"that "
-		"name a size and a rate: rates and times between two processes by size",
+		"that name a size and a rate: rates and times between two processes by size",
 	.trust = RS_TRUST_TOOL,
 	.score = score,
 	.read = read,

@@ -1,6 +1,5 @@
 /* What a command or a Compose file that starts a container gives it: the device nodes of RDMA, or
  * everything. docker-run(1), podman-run(1), the Compose specification ("devices", "privileged"). */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include "audit/read/reader.h"
@@ -30,11 +29,11 @@ static bool is_operand(const char *name, size_t n)
 {
 	static const char *const words[] = {"IMAGE", "IMG", "CMD",    "COMMAND", "CONTAINER",
 					    "NAME",  "TAG", "SCRIPT", "USER",    "HOME"};
-	char low[64];
+	char word[64];
 
-	snprintf(low, sizeof(low), "%.*s", (int)n, name);
+	snprintf(word, sizeof(word), "%.*s", (int)n, name);
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcasestr(low, words[i]))
+		if (strcasestr(word, words[i]))
 			return true;
 	return false;
 }

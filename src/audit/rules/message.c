@@ -209,7 +209,7 @@ static bool akin(const char *one, const char *other)
 static bool told(struct rs_audit *a, const struct rs_message *m, const struct rs_fact *line)
 {
 	/* a person who quotes it says that it means nothing */
-	if (rs_words_told(line->value) && rs_is_benign(line->value))
+	if (rs_words_told(line->value) && rs_words_benign(line->value))
 		return true;
 	for (uint32_t i = 0; i < a->n_findings; i++) {
 		struct rs_finding *f = a->findings[i];

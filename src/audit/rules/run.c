@@ -115,7 +115,7 @@ static int voice(const struct rs_finding *f)
 }
 
 /* What words alone point at does not push down what a row of its own names, nor what is minor what
- * a program is sure of. */
+ * a check or a program is sure of. */
 static bool as_sure(const struct rs_finding *cause, const struct rs_finding *effect)
 {
 	if (cause->severity == RS_MINOR && effect->severity >= RS_MAJOR &&

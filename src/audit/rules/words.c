@@ -1068,7 +1068,7 @@ bool rs_words_told(const char *text)
 	return is_told(low);
 }
 
-bool rs_is_benign(const char *text)
+bool rs_words_benign(const char *text)
 {
 	static const char *const words[] = {
 		"benign",

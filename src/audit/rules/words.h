@@ -24,7 +24,7 @@ const struct rs_kind *rs_words_kind(const char *text);
 /* A person's sentence, no program's line. */
 bool rs_words_told(const char *text);
 /* Does it say of what it quotes that it means nothing? "is considered benign", "safe to ignore" */
-bool rs_is_benign(const char *text);
+bool rs_words_benign(const char *text);
 
 /* The check of what a command said that its own words do not tell; NULL: none. */
 const struct rs_kind *rs_words_command(const char *command, const char *text);
