@@ -219,7 +219,6 @@ static const struct rs_message rows[] = {
 		.need_why = "why it ended",
 		.pattern =
 			P("Failed to start *fabricmanager", "nvidia-fabricmanager.service: Failed",
-			  "fabric manager NVIDIA GPU driver interface version*don't match",
 			  "failed to start nv-fabricmanager", "Failed to start *fabric manager",
 			  "Failed to start NVIDIA fabric"),
 	},
@@ -337,6 +336,21 @@ static const struct rs_message rows[] = {
 		.pattern = P("Could not open XML topology file", "Could not open XML graph file",
 			     "XML Topology has wrong version", "XML Graph has wrong version",
 			     "XML Import Channel : dev * not found", "XML Parse error"),
+	},
+	{
+		.key = "fabricmanager-release",
+		.check = "X05",
+		.severity = CRIT,
+		.confidence = RS_HIGH,
+		.title = "NVIDIA's fabric manager is of another release than the driver",
+		.why = "both must be of one release to the last figure: it ends, and NVSwitch "
+		       "links "
+		       "no GPUs",
+		.need = "nvidia-smi; nv-fabricmanager --version",
+		.need_why = "which is to follow the other",
+		.pattern = P("fabric manager NVIDIA GPU driver interface version*don't match",
+			     "fabric manager*version*mismatch*driver",
+			     "fabricmanager*does not match*driver"),
 	},
 	{
 		.key = "gpu-driver",

@@ -31,10 +31,13 @@ static const struct rs_message rows[] = {
 		.pattern =
 			P("Failed loading kernel module mlx5", "Failed loading kernel module ib_",
 			  "Failed loading kernel module rdma", "openibd.service: Failed",
-			  "Failed to start openibd", "belong to kernel which is not a part of",
-			  "Loading rdma_ucm *[FAILED]", "Loading * mlx5_ib*[FAILED]",
-			  "Module rdma_rxe not found", "Module mlx5_ib not found",
-			  "Module ib_uverbs not found", "Module siw not found"),
+			  "Failed to start openibd", "Module mlx* does not exist, skipping...",
+			  "Module ib_* does not exist, skipping...",
+			  "Module rdma_* does not exist, skipping...",
+			  "belong to kernel which is not a part of", "Loading rdma_ucm *[FAILED]",
+			  "Loading * mlx5_ib*[FAILED]", "Module rdma_rxe not found",
+			  "Module mlx5_ib not found", "Module ib_uverbs not found",
+			  "Module siw not found"),
 	},
 
 	/* ---- The job's own network ---- */
@@ -181,9 +184,10 @@ static const struct rs_message rows[] = {
 		.pattern = P("mlx5_cmd_out_err*failed", "mlx5_cmd_check*failed",
 			     "mlx5_core*syndrome (0x", "bnxt_*hwrm req_type*error",
 			     "bnxt_*hwrm*failed", "efa 0000:*ailed", "hns_roce*failed",
-			     "hns3 0000:*reset", "irdma*: Could not", "irdma*err=",
-			     "rdma_rxe: *fail", "rxe_*invalid mask or state", "siw: *failed",
-			     "ionic 0000:*failed", "bnxt_qplib*failed", "erdma 0000:*ailed"),
+			     "hns3 0000:*reset", "irdma*: Could not", "HMC Error",
+			     "OICR event notification", "irdma*err=", "rdma_rxe: *fail",
+			     "rxe_*invalid mask or state", "siw: *failed", "ionic 0000:*failed",
+			     "bnxt_qplib*failed", "erdma 0000:*ailed"),
 	},
 	{
 		.key = "kernel-cqe",

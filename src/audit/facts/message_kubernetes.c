@@ -74,7 +74,10 @@ static const struct rs_message rows[] = {
 		.pattern = P("not enough MMIO resources for SR-IOV", "pci_enable_sriov failed",
 			     "can't enable * VFs", "sriov_numvfs: *write error",
 			     "sriov_numvfs: Cannot allocate memory", "Fail to config vfs for",
-			     "mlx5_device_enable_sriov*failed", "not enough * bus numbers *VF"),
+			     "mlx5_device_enable_sriov*failed", "not enough * bus numbers *VF",
+			     "fail to set NumVfs", "failed to set NumVfs",
+			     "sriov_numvfs: *not implemented", "sriov_numvfs: *not supported",
+			     "NumVfs*not supported by", "does not support SR-IOV"),
 	},
 
 	/* ---- Kubernetes ---- */

@@ -828,6 +828,43 @@ static const struct rs_message rows[] = {
 		.need_why = "whether the port is up",
 	},
 	{
+		.key = "acs-redirect",
+		.check = "P04",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "ACS sends peer-to-peer requests to the root complex (Request Redirect is "
+			 "on)",
+		.why = "what GPUs and NICs below one PCIe switch send each other goes up and down "
+		       "again, or hangs where an IOMMU or the root complex does not pass it on",
+		.need = "lspci -vvv | grep -i acsctl; the same register after a reboot",
+		.need_why = "at which ports, and whether it stays off",
+		.fix = "setpci -s BDF ECAP_ACS+6.w=0000, for each port of the switch; for good: "
+		       "ACS off in the BIOS",
+		.undo = "setpci -s BDF ECAP_ACS+6.w=001d",
+	},
+	{
+		.key = "port-flaps",
+		.check = "C07",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.general = true,
+		.title = "a switch says that a port's link flaps",
+		.why = "the switch takes such a port out of use, for a time or until it is told",
+		.need = "show interfaces of that port: its errors; the module at both ends",
+		.need_why = "which cable or module it is",
+	},
+	{
+		.key = "link-losses",
+		.check = "C07",
+		.severity = MAJ,
+		.confidence = RS_MEDIUM,
+		.title = "a port of a bond lost its link very often",
+		.why = "a cable, a module or a switch port; a port that is watched by ARP alone "
+		       "counts each answer that did not come",
+		.need = "the same count a minute later; ethtool -S of that interface",
+		.need_why = "whether it rises",
+	},
+	{
 		.key = "port-counts",
 		.check = "C07",
 		.severity = MIN,

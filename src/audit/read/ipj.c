@@ -206,6 +206,8 @@ const struct rs_reader rs_reader_ip_rule = {
 
 /* ---- /proc/net/bonding/BOND ---- */
 
+enum { FAILURES = 1000 /* of a port of a bond: more than its cables were ever drawn */ };
+
 static int score_bond(const struct rs_input *in)
 {
 	return rs_input_has(in, "Ethernet Channel Bonding Driver") ||
@@ -243,6 +245,8 @@ static int read_bond(struct rs_audit *a, const struct rs_input *in)
 		else if (!strcmp(key, "Slave Interface"))
 			snprintf(slaves + strlen(slaves), sizeof(slaves) - strlen(slaves), "%s%s",
 				 *slaves ? " " : "", value);
+		else if (!strcmp(key, "Link Failure Count") && strtoul(value, NULL, 10) >= FAILURES)
+			rs_input_tell(a, in, l.number, l.text, "link-losses", NULL);
 		else if (!strcmp(key, "MII Status") && *slaves && strcmp(value, "up"))
 			rs_input_add(a, in, l.number, NULL, subject, "slave_down", "%s",
 				     strrchr(slaves, ' ') ? strrchr(slaves, ' ') + 1 : slaves);

@@ -373,6 +373,8 @@ static void object(struct state *s, struct rs_value *n, unsigned depth)
 			snprintf(space, sizeof(space), "default");
 		snprintf(s->subject, sizeof(s->subject), "k8s/nad/%s/%s", space, name);
 		put(s, n, "name", name);
+		/* the operator's webhook writes the resource into pods that join it */
+		put(s, n, "injected", "1");
 		sriov_network(s, n);
 	} else if (!strcmp(kind, "SriovNetworkNodePolicy")) {
 		snprintf(s->subject, sizeof(s->subject), "k8s/policy/%s", name);

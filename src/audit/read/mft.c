@@ -22,15 +22,18 @@ static void subject_of(const char *device, char *out, size_t size)
 		snprintf(out, size, "mst/%.64s", base);
 }
 
-/* ---- mlxconfig ---- */
-
-static int score_config(const struct rs_input *in)
+/* The command's own "-d 3b:00.0", or what its name tells. */
+static void device_of(const struct rs_input *in, char *out, size_t size)
 {
-	return rs_input_has(in, "Configurations:") &&
-			       (rs_input_has(in, "Next Boot") || rs_input_has(in, "Next boot"))
-		       ? 92
-		       : 0;
+	const char *d = in->command ? strstr(in->command, " -d ") : NULL;
+
+	if (d)
+		snprintf(out, size, "%.*s", (int)strcspn(d + 4, " "), d + 4);
+	else
+		rs_input_device(in, out, size);
 }
+
+/* ---- mlxconfig ---- */
 
 /* "True(1)", "_256KB(1)", "255", "ECN(0)" -> the number; "Array[0..7]" stays. */
 static void setting(const char *value, char *out, size_t size)
@@ -66,6 +69,40 @@ static bool is_parameter(const char *w)
 	return n > 2 && (!w[n] || w[n] == '[') && isupper((unsigned char)*w);
 }
 
+/* Rows alone, as grep leaves them: "SRIOV_EN   False(0)". Not what a tool tells of itself in such
+ * a form: of the rows some has the number of a named value. */
+static bool is_fragment(const struct rs_input *in)
+{
+	unsigned rows = 0, named = 0;
+	struct rs_line l = {0};
+
+	while (rs_line_next(in, &l)) {
+		char *w[6];
+		unsigned n, first;
+		const char *last;
+
+		if (!(n = rs_line_words(l.text, w, 6)))
+			continue;
+		first = !strcmp(w[0], "*") || !strcmp(w[0], "RO") ? 1 : 0;
+		if (n < first + 2 || n > first + 4 || !is_parameter(w[first]) ||
+		    !strchr(w[first], '_') || l.number > 64)
+			return false;
+		last = strchr(w[n - 1], '(');
+		named += last && isdigit((unsigned char)last[1]) &&
+			 isalpha((unsigned char)*w[n - 1]);
+		rows++;
+	}
+	return rows && named;
+}
+
+static int score_config(const struct rs_input *in)
+{
+	if (rs_input_has(in, "Configurations:") &&
+	    (rs_input_has(in, "Next Boot") || rs_input_has(in, "Next boot")))
+		return 92;
+	return is_fragment(in) ? 70 : 0;
+}
+
 static const char *after_colon(const char *text)
 {
 	const char *p = strchr(text, ':') + 1;
@@ -90,8 +127,9 @@ static int read_config(struct rs_audit *a, const struct rs_input *in)
 	unsigned n_columns = 0;
 	struct rs_line l = {0};
 
-	rs_input_device(in, device, sizeof(device));
+	device_of(in, device, sizeof(device));
 	subject_of(device, subject, sizeof(subject));
+	n_columns = is_fragment(in);
 	while (rs_line_next(in, &l)) {
 		char *w[6], name[96], value[128];
 		unsigned n, first;
@@ -134,7 +172,8 @@ const struct rs_reader rs_reader_mlxconfig = {
 	.trust = RS_TRUST_TOOL,
 	.score = score_config,
 	.read = read_config,
-	.begins = (const char *const[]){"Device %:", "Device type: ", NULL},
+	.begins = (const char *const[]){"Device %:", "Device type: ", "SRIOV_EN @(#)",
+					"NUM_OF_VFS #", "LINK_TYPE_P# @(#)", NULL},
 };
 
 /* ---- mlxlink ---- */
@@ -186,7 +225,7 @@ static int read_link(struct rs_audit *a, const struct rs_input *in)
 	char subject[96], device[128];
 	struct rs_line l = {0};
 
-	rs_input_device(in, device, sizeof(device));
+	device_of(in, device, sizeof(device));
 	subject_of(device, subject, sizeof(subject));
 	if (!strncmp(subject, "mst/", 4) && strncmp(device, "unnamed", 7))
 		snprintf(subject, sizeof(subject), "netdev/%.64s", device);
@@ -266,7 +305,7 @@ static int read_link_json(struct rs_audit *a, const struct rs_input *in)
 	struct rs_document *d = rs_document_parse(in->data, in->size);
 	char subject[96], device[128];
 
-	rs_input_device(in, device, sizeof(device));
+	device_of(in, device, sizeof(device));
 	subject_of(device, subject, sizeof(subject));
 	if (!strncmp(subject, "mst/", 4) && strncmp(device, "unnamed", 7))
 		snprintf(subject, sizeof(subject), "netdev/%.64s", device);
@@ -299,7 +338,7 @@ static int read_accl(struct rs_audit *a, const struct rs_input *in)
 	char subject[96], device[128], name[96];
 	struct rs_line l = {0};
 
-	rs_input_device(in, device, sizeof(device));
+	device_of(in, device, sizeof(device));
 	subject_of(device, subject, sizeof(subject));
 	while (rs_line_next(in, &l)) {
 		char *key, *value;

@@ -114,5 +114,6 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_job_size,
 	&rs_reader_container,
 	&rs_reader_helped,
+	&rs_reader_p2p_test,
 	NULL,
 };

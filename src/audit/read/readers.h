@@ -13,6 +13,7 @@ extern const struct rs_reader rs_reader_env;
 extern const struct rs_reader rs_reader_job_size;
 extern const struct rs_reader rs_reader_container;
 extern const struct rs_reader rs_reader_helped;
+extern const struct rs_reader rs_reader_p2p_test;
 extern const struct rs_reader rs_reader_tree;
 extern const struct rs_reader rs_reader_listing;
 extern const struct rs_reader rs_reader_mlnx_qos;

@@ -209,9 +209,13 @@ static const struct rs_shown *begun_at(const char *line)
 
 static const struct rs_shown *of_command(const char *command)
 {
+	const char *loop = command ? strstr(command, "; do ") : NULL;
 	char like[128], bare[256];
 	struct kept k;
 
+	command = loop ? loop + 5 : command;
+	if (command && !strncmp(command, "sudo ", 5))
+		command += 5;
 	/* what a pipe leaves of an output is that output's */
 	snprintf(bare, sizeof(bare), "%s", command ? command : "");
 	bare[strcspn(bare, "|;")] = '\0';

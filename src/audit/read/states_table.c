@@ -229,6 +229,8 @@ const struct rs_state_row rs_state_rows[] = {
 	   "lower critical|at or above upper critical|redundancy lost|redundancy degraded|ps "
 	   "failed|power supply failure|fully redundant to degraded",
 	   "sensor-critical"),
+	IS("fanstatus|ps-status|psstatus|psoperstatus", NULL,
+	   "shutdown|failed|failure|fail|absent|faulty", "switch-hardware"),
 	IS("fan|fans|psu|psus|psu0|psu1|psu2|dc-power|power-supply status|state|health|power",
 	   "pod|node|speed", BAD, "sensor-critical"),
 	IS("temp|temperature", "threshold|limit|high|low|max", "critical|overheat",

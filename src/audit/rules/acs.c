@@ -294,8 +294,35 @@ static void p04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			"which ports these are, and whether a GPU and a NIC are below one");
 }
 
+/* Measured: peer-to-peer is slower than the way through the host's memory. */
+static void p04_measured(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *pairs = rs_facts_get(a->facts, host, "p2p_test", "pairs");
+	const struct rs_fact *slower = rs_facts_get(a->facts, host, "p2p_test", "slower");
+	struct rs_finding *f;
+
+	if (!pairs || !slower || !slower->numeric || slower->number < 1)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			   "peer-to-peer is less than half as fast as the way through the host's "
+			   "memory, on %lld of %lld pairs of GPUs",
+			   (long long)slower->number, (long long)pairs->number);
+	rs_finding_subject(a, f, host, NULL);
+	rs_finding_fact(f, rs_facts_get(a->facts, host, "p2p_test", "worst"));
+	rs_finding_why(a, f,
+		       "what lies between the GPUs holds their requests back: ACS that sends them "
+		       "to the root complex, an IOMMU that translates them, or a root complex that "
+		       "passes them on slowly");
+	rs_finding_need(a, f, "lspci -vvv | grep -i acsctl; cat /proc/cmdline; nvidia-smi topo -m",
+			"which of them it is");
+	if (f)
+		f->confidence = RS_MEDIUM;
+}
+
 void pcie_p04(struct rs_audit *a, const struct rs_rule *r)
 {
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		p04_measured(a, r, rs_facts_host(a->facts, i));
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		p04_host(a, r, rs_facts_host(a->facts, i));
 }

@@ -600,6 +600,13 @@ static void no_gid(struct rs_audit *a, const struct rs_rule *r, const struct cit
 	}
 }
 
+/* Of a capability that was pasted without its function's name. */
+static bool is_adapters(const struct rs_audit *a, const struct rs_fact *k)
+{
+	return !strcmp(k->subject, "pci/unnamed") &&
+	       !rs_facts_get(a->facts, k->host, k->subject, "kind");
+}
+
 static void states_of(struct rs_audit *a, const struct rs_rule *r, const struct cited *c,
 		      const char *host)
 {
@@ -613,7 +620,10 @@ static void states_of(struct rs_audit *a, const struct rs_rule *r, const struct 
 		if (!what || is_cited(c, k) ||
 		    rs_facts_get(a->facts, host, k->subject, k->name) != k)
 			continue;
-		if (more)
+		/* of a port or an adapter whose class is not known P01 cannot look further */
+		if (more && is_adapters(a, k))
+			x = rs_finding_new(a, rs_rule_find("P01"), RS_FAIL, RS_MINOR, "%s", what);
+		else if (more)
 			x = rs_finding_new(a, r, RS_FAIL, RS_INFO, "%s", what);
 		else
 			x = rs_finding_new(a, r, RS_FAIL, RS_INFO, "%s: %s", what, k->value);

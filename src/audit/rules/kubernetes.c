@@ -55,7 +55,7 @@ static const char *last_part(const char *resource)
 static bool is_rdma(const struct rs_audit *a, const char *resource)
 {
 	static const char *const words[] = {"rdma", "roce",       "hca", "mlnx",
-					    "mlx",  "infiniband", "_ib"};
+					    "mlx",  "infiniband", "_ib", "nvidia.com/hostdev"};
 	static const char *const makers[] = {"k8s/policy/", "k8s/plugin/"};
 	const char *own = last_part(resource);
 
@@ -91,7 +91,7 @@ static int64_t devices(const struct rs_audit *a, const char *host, const char *p
 	return n;
 }
 
-/* A resource of a plugin whose name does not say what it is: "nvidia.com/hostdev". */
+/* A resource of a plugin whose name does not say what it is: "nvidia.com/nics". */
 static const struct rs_fact *unnamed(const struct rs_audit *a, const char *host, const char *pod)
 {
 	const struct rs_fact *f;
@@ -411,7 +411,8 @@ static const char *k03_network(struct rs_audit *a, const char *host, const char 
 		return rs_audit_text(a, "network %s/%s is not defined", net->space, net->name);
 	resource = rs_facts_value(a->facts, (*nad)->host, (*nad)->subject, "resource");
 	if (resource) {
-		if (!asked_for(a, host, pod, resource))
+		if (!asked_for(a, host, pod, resource) &&
+		    !says(a, (*nad)->host, (*nad)->subject, "injected", "1"))
 			return rs_audit_text(a,
 					     "network %s takes %s, which the pod does not ask for",
 					     net->name, resource);
@@ -814,8 +815,56 @@ static void k05_guid(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		nic + 4);
 }
 
+/* The first policy that asks for virtual functions; NULL: none does. */
+static const struct rs_fact *policy_of_functions(struct rs_audit *a)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const struct rs_fact *n;
+		uint32_t at = 0;
+
+		while ((n = rs_facts_next(a->facts, &at, rs_facts_host(a->facts, i), "k8s/policy/",
+					  "numVfs")))
+			if (n->numeric && n->number > 0)
+				return n;
+	}
+	return NULL;
+}
+
+/* Firmware that makes none, where some are meant: by a policy, or by its own switch. */
+static void k05_firmware(struct rs_audit *a, const struct rs_rule *r, const char *host)
+{
+	const struct rs_fact *policy = policy_of_functions(a), *number, *on;
+	struct rs_finding *f;
+	uint32_t at = 0;
+
+	while ((number = rs_facts_next(a->facts, &at, host, "", "config/NUM_OF_VFS"))) {
+		const char *dev = strchr(number->subject, '/');
+
+		dev = dev && strncmp(dev, "/unnamed", 8) ? dev + 1 : "<device>";
+		on = rs_facts_get(a->facts, host, number->subject, "config/SRIOV_EN");
+		if (!number->numeric || !on || !on->numeric || (number->number > 0 && on->number) ||
+		    (!policy && !(on->number && !number->number)))
+			continue;
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "the firmware makes no virtual functions");
+		rs_finding_subject(a, f, host, dev);
+		rs_finding_fact(f, on);
+		rs_finding_fact(f, number);
+		rs_finding_fact(f, policy);
+		rs_finding_why(a, f,
+			       "the card offers as many as NUM_OF_VFS says, where SRIOV_EN is on");
+		rs_finding_fix(a, f, host, true, "reboot",
+			       rs_audit_text(a, "mlxconfig -d %s set SRIOV_EN=%lld NUM_OF_VFS=%lld",
+					     dev, (long long)on->number, (long long)number->number),
+			       "mlxconfig -d %s set SRIOV_EN=1 NUM_OF_VFS=%lld", dev,
+			       policy ? (long long)policy->number : 8);
+	}
+}
+
 static void k05(struct rs_audit *a, const struct rs_rule *r)
 {
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
+		k05_firmware(a, r, rs_facts_host(a->facts, i));
 	each(a, r, "netdev/", k05_fewer);
 	each(a, r, "netdev/", k05_netdev);
 	each(a, r, "nic/", k05_guid);

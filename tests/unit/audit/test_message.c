@@ -13,9 +13,9 @@
 /* Does a row of the table of outputs, the vocabulary or a table's form tell it? */
 static bool is_shown(const char *key)
 {
-	static const char *const forms[] = {"mtu-small",   "gid-empty", "config-differs",
-					    "port-wanted", "lag-down",  "port-protocol",
-					    "host-lossy"};
+	static const char *const forms[] = {"mtu-small",   "gid-empty",  "config-differs",
+					    "port-wanted", "lag-down",   "port-protocol",
+					    "host-lossy",  "link-losses"};
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (!strcmp(forms[i], key))
