@@ -235,7 +235,7 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "shared-memory",
-		.check = "N18",
+		.check = "K06",
 		.severity = CRIT,
 		.confidence = RS_HIGH,
 		.title = "shared memory (/dev/shm) is too small, or not there",
@@ -257,7 +257,7 @@ static const struct rs_message rows[] = {
 	},
 	{
 		.key = "shm-full",
-		.check = "N18",
+		.check = "K06",
 		.severity = MAJ,
 		.confidence = RS_HIGH,
 		.title = "shared memory (/dev/shm) is full",
@@ -331,6 +331,23 @@ static const struct rs_message rows[] = {
 			     "killed due to memory pressure (OOM)", "systemd-oomd killed",
 			     "killed by the OOM killer",
 			     "process of this unit has been killed by the OOM"),
+	},
+	{
+		.key = "sigkill",
+		.check = "H11",
+		.severity = MIN,
+		.confidence = RS_LOW,
+		.title = "a process was ended by SIGKILL, which most often is the kernel's for "
+			 "want of memory",
+		.why = "nothing else that was read says who sent it; a launcher that gives up, a "
+		       "scheduler and a person send it, too",
+		.need = "journalctl -k | grep -i -e oom -e 'killed process'; sacct -o "
+			"State,MaxRSS",
+		.need_why = "whether it was the kernel",
+		.pattern = P("exits with return code = -9", "exitcode : -9", "exitcode: -9",
+			     "exited on signal 9 (Killed)", "exit code 137", "exit code: 137",
+			     "exited with code 137", "Signal 9 (SIGKILL) received by PID",
+			     "killed by signal: Killed", "KILLED BY SIGNAL: 9", "killed by system"),
 	},
 	{
 		.key = "rank-memory",

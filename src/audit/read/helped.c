@@ -12,42 +12,153 @@ enum {
 	WORDS = 4,     /* of letters, that a sentence has at least */
 	FOLLOWING = 3, /* lines that a sentence which ends with ':' announces */
 	BEFORE = 3,    /* sentences, with its own */
+	BELOW = 8,     /* lines of a heading that are looked at */
 	LONGEST = 4096
 };
 
-static const char *const ends_well[] = {
-	"worked for me",   "ran through",        "runs through",     "job runs now",
-	"jobs run now",    "job ran fine",       "run fine now",     "works for me",
-	"works now",       "now works",          "it works",         "works fine",
-	"work fine",       "works well",         "works again",      "working now",
-	"now working",     "worked fine",        "works correctly",  "works as expected",
-	"works if ",       "works when ",        "works after ",     "work after ",
-	"worked after ",   "works with ",        "worked with ",     "fixed the",
-	"fixed it",        "fixed this",         "fixed that",       "fixed my",
-	"fixed our",       "fixed for me",       "fixed for us",     "fixed by",
-	"fixed with",      "fixed after",        "fixed when",       "fixed once",
-	"fixed!",          "fixed via",          "fixed now",        "solved the",
-	"solved it",       "solved this",        "solved that",      "solved my",
-	"solved our",      "solved for me",      "solved for us",    "solved by",
-	"solved with",     "solved after",       "solved when",      "solved once",
-	"solved!",         "solved via",         "solved now",       "resolved the",
-	"resolved it",     "resolved this",      "resolved that",    "resolved my",
-	"resolved our",    "resolved for me",    "resolved for us",  "resolved by",
-	"resolved with",   "resolved after",     "resolved when",    "resolved once",
-	"resolved!",       "resolved via",       "fixes the",        "fixes it",
-	"fixes this",      "solves the",         "solves it",        "solves this",
-	"resolves the",    "resolves it",        "resolves this",    "problem solved",
-	"issue solved",    "is solved",          "was solved",       "is resolved",
-	"was resolved",    "got resolved",       "got fixed",        "got it fixed",
-	"was fixed",       "the fix is",         "the fix was",      "the fix:",
-	"goes away",       "went away",          "gone away",        "disappear",
-	"no longer fail",  "no longer hang",     "no longer happen", "no longer occur",
-	"did the trick",   "this helped",        "that helped",      "which helped",
-	"problem is gone", "issue is gone",      "error is gone",    "back to normal",
-	"root cause",      "the cause was",      "was caused by",    "turned out",
-	"turns out",       "the problem was",    "the issue was",    "the culprit",
-	"was the limit",   "was the bottleneck", "was the cause",    "was the reason",
-	"the reason was",  "issue was due to",   "runs fine",        "succeeded after"};
+static const char *const ends_well[] = {"worked for me",
+					"ran through",
+					"runs through",
+					"job runs now",
+					"jobs run now",
+					"job ran fine",
+					"run fine now",
+					"works for me",
+					"works now",
+					"now works",
+					"it works",
+					"works fine",
+					"work fine",
+					"works well",
+					"works again",
+					"working now",
+					"now working",
+					"worked fine",
+					"works correctly",
+					"works as expected",
+					"works if ",
+					"works when ",
+					"works after ",
+					"work after ",
+					"worked after ",
+					"works with ",
+					"worked with ",
+					"fixed the",
+					"fixed it",
+					"fixed this",
+					"fixed that",
+					"fixed my",
+					"fixed our",
+					"fixed for me",
+					"fixed for us",
+					"fixed by",
+					"fixed with",
+					"fixed after",
+					"fixed when",
+					"fixed once",
+					"fixed!",
+					"fixed via",
+					"fixed now",
+					"solved the",
+					"solved it",
+					"solved this",
+					"solved that",
+					"solved my",
+					"solved our",
+					"solved for me",
+					"solved for us",
+					"solved by",
+					"solved with",
+					"solved after",
+					"solved when",
+					"solved once",
+					"solved!",
+					"solved via",
+					"solved now",
+					"resolved the",
+					"resolved it",
+					"resolved this",
+					"resolved that",
+					"resolved my",
+					"resolved our",
+					"resolved for me",
+					"resolved for us",
+					"resolved by",
+					"resolved with",
+					"resolved after",
+					"resolved when",
+					"resolved once",
+					"resolved!",
+					"resolved via",
+					"fixes the",
+					"fixes it",
+					"fixes this",
+					"solves the",
+					"solves it",
+					"solves this",
+					"resolves the",
+					"resolves it",
+					"resolves this",
+					"problem solved",
+					"issue solved",
+					"is solved",
+					"was solved",
+					"is resolved",
+					"was resolved",
+					"got resolved",
+					"got fixed",
+					"got it fixed",
+					"was fixed",
+					"the fix is",
+					"the fix was",
+					"the fix:",
+					"goes away",
+					"went away",
+					"gone away",
+					"disappear",
+					"no longer fail",
+					"no longer hang",
+					"no longer happen",
+					"no longer occur",
+					"did the trick",
+					"this helped",
+					"that helped",
+					"which helped",
+					"problem is gone",
+					"issue is gone",
+					"error is gone",
+					"back to normal",
+					"root cause",
+					"the cause was",
+					"was caused by",
+					"turned out",
+					"turns out",
+					"the problem was",
+					"the issue was",
+					"the culprit",
+					"was the limit",
+					"was the bottleneck",
+					"was the cause",
+					"was the reason",
+					"the reason was",
+					"issue was due to",
+					"runs fine",
+					"succeeded after",
+					"found a workaround",
+					"found the problem",
+					"was a problem of",
+					"indeed a problem of",
+					"indeed caused by",
+					"see the issue now",
+					"see the problem now",
+					"found the issue",
+					"found the cause",
+					"comes from:",
+					"does eliminate",
+					"eliminates the",
+					"not recurred",
+					"figured out the",
+					"figured it out"};
 
 /* What takes the meaning away: it did not, it may, it is a question or a wish. */
 static const char *const not_so[] = {
@@ -144,12 +255,98 @@ static void append_following(const struct rs_input *in, const struct rs_line *l,
 	}
 }
 
+/* Below a heading that says what the trouble came of: "## Root cause", "**Fix:**". */
+static bool is_cause(const char *text)
+{
+	static const char *const headings[] = {"root cause",      "root causes",
+					       "the root cause",  "root cause analysis",
+					       "cause",           "the cause",
+					       "causes",          "fix",
+					       "the fix",         "fixes",
+					       "solution",        "the solution",
+					       "resolution",      "workaround",
+					       "work-around",     "workarounds",
+					       "what it was",     "what was wrong",
+					       "what fixed it",   "what helped",
+					       "how i fixed it",  "how it was fixed",
+					       "how we fixed it", "found the cause",
+					       "resolved",        "solved"};
+	char low[64];
+	size_t n = strlen(text), whole = n;
+
+	if (n >= sizeof(low))
+		return false;
+	rs_word_lower(text, low, sizeof(low));
+	while (n && strchr("*:_ .!", low[n - 1]))
+		low[--n] = '\0';
+	text = low + strspn(low, "#*_ 0123456789.)");
+	/* a word alone is a table's or a list's, too */
+	if (text == low && n == whole && !strchr(text, ' '))
+		return false;
+	for (unsigned i = 0; i < sizeof(headings) / sizeof(*headings); i++)
+		if (!strcmp(text, headings[i]))
+			return true;
+	return false;
+}
+
+static bool is_heading(const char *text)
+{
+	size_t n = strlen(text);
+
+	return *text == '#' || (n > 5 && !strncmp(text, "**", 2) &&
+				(!strcmp(text + n - 2, "**") || !strcmp(text + n - 3, "**:")));
+}
+
+/* One trouble has one cause: a guide to many has such a heading for each. */
+static bool is_only(const struct rs_input *in, const struct rs_line *l)
+{
+	struct rs_line other = {0};
+	unsigned n = 0;
+
+	while (rs_line_next(in, &other))
+		n += !strcmp(other.text, l->text);
+	return n == 1;
+}
+
+static void add_below(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
+{
+	struct rs_line next = {.next = l->next, .number = l->number};
+	char name[32];
+
+	for (unsigned n = 0; n < BELOW && rs_line_next(in, &next) && !is_heading(next.text);) {
+		if (!*next.text || !strncmp(next.text, "```", 3))
+			continue;
+		snprintf(name, sizeof(name), "helped/%u", next.number);
+		rs_input_add(a, in, next.number, NULL, "told", name, "%.*s", KEPT, next.text);
+		n++;
+	}
+}
+
+/* "fix: add IPC_LOCK to the workers": the subject of a change, at the head of its text. */
+static bool is_subject_of_fix(const char *text)
+{
+	static const char *const beginnings[] = {"fix: ",  "fix(",   "[fix]",    "fix ",
+						 "hotfix", "bugfix", "[bugfix]", "fixes "};
+	char low[16];
+
+	snprintf(low, sizeof(low), "%s", text + strspn(text, "# "));
+	rs_word_lower(low, low, sizeof(low));
+	for (unsigned i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (!strncmp(low, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
 static bool line_helped(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	char low[LONGEST], said[KEPT], sentence[LONGEST], name[32];
 	const char *at;
 	size_t from, own, to;
 
+	if (is_cause(l->text) && is_only(in, l))
+		add_below(a, in, l);
+	if (l->number == 1 && is_subject_of_fix(l->text))
+		rs_input_add(a, in, 1, NULL, "told", "helped/1", "%.*s", KEPT, l->text);
 	if (!is_persons(l->text))
 		return false;
 	rs_word_lower(l->text, low, sizeof(low));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/level.h"
 #include "audit/read/bonds.h"
 #include "audit/read/maker.h"
 #include "audit/read/failure.h"
@@ -12,6 +13,7 @@
 #include "audit/read/loop.h"
 #include "audit/read/moment.h"
 #include "audit/read/place.h"
+#include "audit/read/prose.h"
 #include "audit/read/readers.h"
 #include "audit/read/refusal.h"
 #include "audit/read/segment_state.h"
@@ -693,7 +695,10 @@ static void failure_add(struct rs_audit *a, const struct rs_input *in, const str
 {
 	char name[32];
 
-	if (*n >= FAILURES || has_control_bytes(l->text) ||
+	/* a guide's sentence is of what may happen */
+	bool general = in->use->guide && rs_prose(l->text) && rs_level_of(l->text) == RS_LEVEL_NONE;
+
+	if (*n >= FAILURES || has_control_bytes(l->text) || general ||
 	    (!rs_states_failure(l->text) && (in->use->guide || !rs_complains(l->text))) ||
 	    (command && rs_told_help(command, l->text)))
 		return;

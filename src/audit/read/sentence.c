@@ -103,18 +103,18 @@ bool rs_sentence_general(const char *low)
 static bool has_topic(const char *low)
 {
 	static const char *const words[] = {
-		"nccl",       "rccl",    "rdma",        "roce",       "infiniband", "ib",
-		"nic",        "gpu",     "port",        "link",       "switch",     "pfc",
-		"ecn",        "mlx",     "bandwidth",   "throughput", "latency",    "network",
-		"packet",     "verbs",   "ucx",         "efa",        "libfabric",  "mpi",
-		"queue",      "qp",      "gid",         "mtu",        "driver",     "firmware",
-		"module",     "peermem", "gdr",         "nvlink",     "pcie",       "socket",
-		"tcp",        "connect", "rank",        "node",       "host",       "device",
-		"container",  "pod",     "all-reduce",  "allreduce",  "training",   "job",
-		"hca",        "cable",   "transceiver", "bond",       "vlan",       "memlock",
-		"speed",      "server",  "rail",        "rate",       "roce",       "rxe",
-		"siw",        "lane",    "ring",        "channel",    "transfer",   "memory",
-		"all-to-all", "alltoall"};
+		"nccl",       "rccl",     "rdma",        "roce",       "infiniband", "ib",
+		"nic",        "gpu",      "port",        "link",       "switch",     "pfc",
+		"ecn",        "mlx",      "bandwidth",   "throughput", "latency",    "network",
+		"packet",     "verbs",    "ucx",         "efa",        "libfabric",  "mpi",
+		"queue",      "qp",       "gid",         "mtu",        "driver",     "firmware",
+		"module",     "peermem",  "gdr",         "nvlink",     "pcie",       "socket",
+		"tcp",        "connect",  "rank",        "node",       "host",       "device",
+		"container",  "pod",      "all-reduce",  "allreduce",  "training",   "job",
+		"hca",        "cable",    "transceiver", "bond",       "vlan",       "memlock",
+		"speed",      "server",   "rail",        "rate",       "roce",       "rxe",
+		"siw",        "lane",     "ring",        "channel",    "transfer",   "memory",
+		"all-to-all", "alltoall", "pause",       "headroom"};
 
 	return begins_any(low, words, sizeof(words) / sizeof(*words), false);
 }
@@ -160,15 +160,18 @@ static bool is_instead(const char *low)
 static bool complains(const char *low)
 {
 	static const char *const words[] = {
-		"problem",       "issue",        "do not show",  "not show",    "missing",
-		"wrong",         "slow",         "why ",         "capped",      "downgraded",
-		"degraded",      "broken",       "not used",     "not use",     "incorrect",
-		"strange",       "only half of", "only get",     " bug",        "unstable",
-		"different for", "too low",      "drops",        "zero",        "fail",
-		"help me",       "not as good",  "error",        "back to tcp", "back to socket",
-		"breaks ",       "crash",        "very low",     "downgrade",   "cannot",
-		"low bandwidth", "weird",        "silently deg", "dropping ",   "not the same",
-		"not identical"};
+		"problem",       "issue",          "do not show",   "not show",
+		"missing",       "wrong",          "slow",          "why ",
+		"capped",        "downgraded",     "degraded",      "broken",
+		"not used",      "not use",        "incorrect",     "strange",
+		"only half of",  "only get",       " bug",          "unstable",
+		"different for", "too low",        "drops",         "zero",
+		"fail",          "help me",        "not as good",   "error",
+		"back to tcp",   "back to socket", "won't work",    "will not work",
+		"eating ",       "was 0 ",         "were 0 ",       "overlapping nic",
+		"sharing 1 ",    "breaks ",        "crash",         "very low",
+		"downgrade",     "cannot",         "low bandwidth", "weird",
+		"silently deg",  "dropping ",      "not the same",  "not identical"};
 
 	return begins_any(low, words, sizeof(words) / sizeof(*words), true);
 }

@@ -21,7 +21,7 @@ static const struct {
 	{"~/dev/infiniband|~--device=/dev|~--privileged", NULL, "N15",
 	 "a container without the RDMA devices", "ls -l /dev/infiniband, inside the container"},
 	{"~shm-size|~/dev/shm|~shm_size|~nccl_shm_disable|~ipc=host|~shared memory size", NULL,
-	 "N18", "shared memory that is too small", "df -h /dev/shm, inside the container"},
+	 "K06", "shared memory that is too small", "df -h /dev/shm, inside the container"},
 	{"~noacs|acs|~acsctl|~config_acs", NULL, "P04",
 	 "ACS, which sends peer-to-peer traffic through the root complex",
 	 "lspci -vvv | grep -i acsctl"},
@@ -30,16 +30,20 @@ static const struct {
 	{"~p2p_disable|~p2p_level", NULL, "P04", "peer-to-peer traffic that does not arrive",
 	 "lspci -vvv | grep -i acsctl; cat /proc/cmdline"},
 	{"~nvidia_peermem|~nvidia-peermem|~nv_peer_mem|~peermem|~dmabuf|~dma-buf|~dma_buf|"
-	 "~gdr_level|~gdr_disable|~gdr_read",
+	 "~gdr_level|~gdr_disable|~gdr_read|gdr|~gpudirect|~gpu direct",
 	 NULL, "P12", "GPU memory that the NIC could not register", "lsmod | grep peermem"},
-	{"~memlock|~locked memory|~ulimit -l|~ipc_lock", NULL, "H05", "the limit of locked memory",
+	{"~ipc_lock", NULL, "K01", "a container that may not lock memory",
+	 "grep 'locked memory' /proc/PID/limits, inside the container"},
+	{"~memlock|~locked memory|~ulimit -l", NULL, "H05", "the limit of locked memory",
 	 "grep 'locked memory' /proc/PID/limits"},
 	{"~gid_index|~gid index|~gid table|gid|gids|~roce v1|~rocev1", "~nccl_ib_disable", "R02",
 	 "the GID that was used", "show_gids, on both hosts"},
 	{"~nccl_ib_hca|~ucx_net_devices|~hca_list|~ib-device|~ib_device", NULL, "N04",
 	 "the devices that the job took", "ibdev2netdev, inside the container"},
 	{"~socket_ifname|~oob_net_ifname|~btl_tcp_if|~oob_tcp_if|~if_include|~if_exclude|"
-	 "firewall|firewalld|iptables|ufw|~security group|~/etc/hosts|~master_addr",
+	 "firewall|firewalld|iptables|ufw|~ports not being open|~ports were not open|~ports "
+	 "opened|~opening the port|~opened the port|~open the port|~blocked ports|~ports "
+	 "blocked|~port was blocked|~security group|~/etc/hosts|~master_addr",
 	 NULL, "N17", "the network by which the ranks find each other",
 	 "ip -br addr; ip route get PEER, on each host"},
 	{"~arp_ignore|~arp_announce|~rp_filter|~ip rule|~policy routing|~source routing|"
@@ -54,8 +58,8 @@ static const struct {
 	 "the fabric manager of the NVSwitches", "systemctl status nvidia-fabricmanager"},
 	{"~relaxed_ordering|~relaxed ordering", NULL, "P11", "relaxed ordering of PCIe writes",
 	 "NCCL_DEBUG=INFO; setpci or lspci -vvv"},
-	{"~topo_file|~topology file|~topo file", NULL, "N09", "the topology that NCCL was given",
-	 "NCCL_TOPO_DUMP_FILE; nvidia-smi topo -m"},
+	{"~topo_file|~topology file|~topo file|~graph_file", NULL, "N09",
+	 "the topology that NCCL was given", "NCCL_TOPO_DUMP_FILE; nvidia-smi topo -m"},
 	{"~nccl_ib_tc|~traffic class|dscp|~trust mode|tos", NULL, "N06",
 	 "the traffic class of the job", "mlnx_qos -i NETDEV; the switch's DSCP map"},
 	{"~adaptive_routing|~adaptive routing", NULL, "R14", "adaptive routing on one side alone",
@@ -69,7 +73,7 @@ static const struct {
 	 "FEC that differed between the ends", "ethtool --show-fec, and the switch's port"},
 	{"pfc|~priority flow|~flow control|~priority-flow", NULL, "R07",
 	 "flow control (PFC) of the class", "mlnx_qos -i NETDEV; the switch's PFC, port by port"},
-	{"mtu|~active_mtu|~jumbo", NULL, "R03", "the MTU",
+	{"mtu|~active_mtu|~jumbo|~path_mtu|~ibv_mtu", NULL, "R03", "the MTU",
 	 "ip -br link, on both hosts and the switch"},
 	{"opensm|~subnet manager", NULL, "H09", "the subnet manager", "sminfo; ibstat"},
 	{"cable|cables|transceiver|transceivers|optic|optics|reseat|~re-seat|~reseated", NULL,
@@ -85,7 +89,8 @@ static const struct {
 	 "kubectl get sriovnetworknodepolicy -o yaml"},
 	{"~nccl_algo|~nccl_proto", NULL, "N10", "an algorithm or protocol that was pinned",
 	 "env | grep NCCL_"},
-	{"~modprobe|ib_uverbs|rdma_ucm|ib_umad|mlx5_ib|~rdma-core|libibverbs|~ibverbs-providers",
+	{"~modprobe|~dynamic link|~dynamic linking|~statically "
+	 "linked|ib_uverbs|rdma_ucm|ib_umad|mlx5_ib|~rdma-core|libibverbs|~ibverbs-providers",
 	 NULL, "N15", "a module or library of RDMA that was missing",
 	 "lsmod | grep -E 'ib_|rdma'; ibv_devinfo"},
 	{"~version mismatch|~mismatched version|~versions of nccl|~same version|~same nccl|"

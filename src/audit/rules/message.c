@@ -270,7 +270,8 @@ static bool ended_alone(const struct rs_audit *a, const struct rs_fact *line)
 static bool of_network(const struct rs_message *m)
 {
 	return !strcmp(m->key, "port-state") || !strcmp(m->key, "device-name") ||
-	       !strcmp(m->key, "library-init") || !strcmp(m->key, "open-device");
+	       !strcmp(m->key, "library-init") || !strcmp(m->key, "open-device") ||
+	       !strcmp(m->key, "ucx-tcp-only");
 }
 
 /* A warning is what a program goes on after, and so is a try that another follows. NCCL has no

@@ -6,6 +6,7 @@
 #include "audit/facts/look.h"
 #include "audit/facts/nccl.h"
 #include "audit/facts/message.h"
+#include "audit/facts/word_list.h"
 #include "audit/rules/message.h"
 #include "audit/rules/nccl_env.h"
 #include "audit/rules/rails.h"
@@ -763,6 +764,10 @@ static void n14_other(struct rs_audit *a, const struct rs_rule *r, const char *h
 		return;
 	up = usable_rdma(a, host);
 	nodes = of_nodes(a, host);
+	/* transports of one host by name: a job of one host needs no more */
+	if (!nodes && o->without == ucx_without &&
+	    rs_word_list_has(v->value, "cuda_ipc|rocm_ipc", false))
+		return;
 	severity = without_rdma(up, nodes);
 	if ((o->plugin && !up && by_plugin(a, host)) ||
 	    (o->beside && rs_message_fact(a, host, "env NCCL_")))

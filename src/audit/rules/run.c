@@ -220,6 +220,43 @@ static void soften_guides(struct rs_audit *a)
 	}
 }
 
+static bool of_file(const struct rs_finding *f, const char *file)
+{
+	for (uint32_t k = 0; k < f->n_facts; k++)
+		if (f->fact[k] && !strcmp(f->fact[k]->file, file))
+			return true;
+	return false;
+}
+
+/* A log of several hosts of which one fails a check: that another passes it is no comfort. */
+static bool fails_beside(const struct rs_audit *a, const struct rs_finding *pass)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->verdict != RS_FAIL || f->rule != pass->rule || !pass->n_subjects ||
+		    rs_finding_is_of(f, pass->subject[0].host))
+			continue;
+		for (uint32_t k = 0; k < pass->n_facts; k++)
+			if (pass->fact[k] && of_file(f, pass->fact[k]->file))
+				return true;
+	}
+	return false;
+}
+
+static void drop_comfort(struct rs_audit *a)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		a->findings[i]->comfort =
+			a->findings[i]->verdict == RS_PASS && fails_beside(a, a->findings[i]);
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (!a->findings[i]->comfort)
+			a->findings[kept++] = a->findings[i];
+	a->n_findings = kept;
+}
+
 /* What the profile accepts explains nothing and is explained by nothing. */
 static void accept(struct rs_audit *a)
 {
@@ -272,6 +309,7 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 	if (a->err)
 		return rs_error_set(e, a->err, "out of memory");
 	soften_guides(a);
+	drop_comfort(a);
 	rs_evidence_settle(a);
 	accept(a);
 	rs_evidence_agree(a);

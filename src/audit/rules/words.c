@@ -229,6 +229,58 @@ static const struct rs_kind kinds[] = {
 		.need = "nvidia-smi topo -m; ibdev2netdev, on each host",
 	},
 	{
+		.check = "P07",
+		.any = "~sharing one nic|~share one nic|~sharing 1 nic|~overlapping nic|~is "
+		       "closer|~closer to|~nearer to|~thinks nic|~nearest nic|~wrong nic|"
+		       "~nic affinity|~nic mapping|~wrong numa|~wrong socket|~other socket|"
+		       "~remote socket|~remote numa|~different numa|~different socket|"
+		       "~cross-socket|~cross socket|~across sockets|~across the socket",
+		.with = "gpu|gpus|nic|nics|hca|hcas|~mlx5_",
+		.but = "~as expected|~is fine",
+		.title = "a sentence states that GPUs do not use their nearest NIC",
+		.told = true,
+		.need = "nvidia-smi topo -m; NCCL_DEBUG=INFO: NET lines of each rank",
+	},
+	{
+		.check = "N04",
+		.any = "~sharing the same n|~the same nic|~same hca|~the same ib device|~first "
+		       "nic|~first hca|"
+		       "~only one nic|~only one hca|~only the first|~a single nic|~one of the nics|"
+		       "~only uses one|~only use one|~only used one|~only using one|~only mlx5_0",
+		.with = "nic|nics|hca|hcas|~mlx5_|rank|ranks|gpu|gpus|ib",
+		.but = "~one gpu|~a single gpu|~first gpu",
+		.title = "a sentence states that not each rail's NIC is used",
+		.told = true,
+		.need = "NCCL_DEBUG=INFO: the line NET/IB : Using; nvidia-smi topo -m",
+	},
+	{
+		.check = "S03",
+		.any = "headroom",
+		.with = "~ 0|zero|~not allocated|~too small|insufficient|~not "
+			"enough|missing|~exceed",
+		.title = "a line states that headroom is missing where PFC needs it",
+		.need = "show buffer configuration; show priority-group drop counters; the cable's "
+			"length and the port's speed in the configuration",
+	},
+	{
+		.check = "C04",
+		.any = "pause|pauses|~pause frame|~pfc storm|~pause storm",
+		.with = "~line rate|eating|storm|~throttl|~% of|~caused "
+			"by|~received|~sending|flood",
+		.but = "~pause/|sandbox|~pause image|~pause container",
+		.title = "a sentence states that pause frames hold the traffic back",
+		.told = true,
+		.need = "ethtool -S NETDEV | grep -i pause, twice, a minute apart",
+	},
+	{
+		.check = "N09",
+		.any = "~graph_file|~graph file|~topo_file|~topo file|~topology file",
+		.with = "~fail|~slow|~wrong|~without|~mismatch|~error",
+		.title = "a line states a failure that names the topology or the graph that NCCL "
+			 "was given",
+		.need = "echo $NCCL_TOPO_FILE $NCCL_GRAPH_FILE; NCCL_TOPO_DUMP_FILE",
+	},
+	{
 		.check = "R07",
 		.any = "~flow control|pfc",
 		.with = "~not having|~without|~missing|~not enabled|~lack|~disabled|~no proper|"
@@ -242,7 +294,9 @@ static const struct rs_kind kinds[] = {
 		.check = "R03",
 		.any = "mtu|mtus|~active_mtu|~path_mtu",
 		.with = "~mismatch|~differ|invalid|~exceed|~too large|~not match|~larger|~smaller|"
-			"~unsupported|~not supported|wrong|~mixed",
+			"~unsupported|~not supported|wrong|~mixed|~won't work|~will not "
+			"work|~doesn't "
+			"work|~does not work",
 		.title = "a line states a failure that names the MTU",
 		.need = "ip -br link; ibv_devinfo | grep mtu, on both hosts",
 	},
@@ -441,6 +495,15 @@ static const struct rs_kind kinds[] = {
 		.with = "inactive|down|~fail|~error|fatal|disabled",
 		.title = "a line states a fault of NVLink",
 		.need = "nvidia-smi nvlink -s; dmesg | grep -i nvlink",
+	},
+	{
+		.check = "L03",
+		.any = "module|modules|~transceiver|optic|optics|~optical module",
+		.with = "~overheat|~thermal|~too hot|celsius|~high temperature|~temperature alarm|"
+			"~temperature reaches|~temperature of",
+		.but = "~kernel module|~gpu temp",
+		.title = "a line states that a module of a port is too hot",
+		.need = "ethtool -m NETDEV, or mlxlink -m: its temperature and its own thresholds",
 	},
 	{
 		.check = "C07",
@@ -1074,6 +1137,8 @@ bool rs_words_benign(const char *text)
 		"benign",
 		"harmless",
 		"safe to ignore",
+		"no impact",
+		"warnings such as this",
 		"safely ignored",
 		"can be ignored",
 		"may be ignored",

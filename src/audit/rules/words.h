@@ -4,7 +4,7 @@
 
 #include "audit/rules/rule.h"
 
-enum { RS_KINDS = 104 };
+enum { RS_KINDS = 112 };
 
 /*
  * Words are apart by '|': one stands alone, between what are no letters; "~x" may stand within
