@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include "audit/facts/level.h"
 #include "audit/facts/word_list.h"
 #include "audit/read/reader.h"
@@ -12,6 +13,7 @@ enum {
 	WORDS = 4,     /* of letters, that a sentence has at least */
 	FOLLOWING = 3, /* lines that a sentence which ends with ':' announces */
 	BEFORE = 3,    /* sentences, with its own */
+	SHORT = 60,    /* bytes of a line that says no more than that it is solved */
 	BELOW = 8,     /* lines of a heading that are looked at */
 	LONGEST = 4096
 };
@@ -158,7 +160,30 @@ static const char *const ends_well[] = {"worked for me",
 					"eliminates the",
 					"not recurred",
 					"figured out the",
+					"been solved",
+					"been resolved",
+					"been fixed",
 					"figured it out"};
+
+/* What a person found out by himself: what follows is the cause, in whatever words. */
+static const char *const finds_out[] = {"i found that ",
+					"we found that ",
+					"i realized ",
+					"i realised ",
+					"we realized ",
+					"we realised ",
+					"forgot to ",
+					"because of a missing",
+					"because of missing",
+					"error occurred because",
+					"error occured because",
+					"never mind, i ",
+					"nevermind, i "};
+
+/* A line that says it at once: "Fix: add a route". */
+static const char *const labels[] = {
+	"fix: ",        "solution: ", "root cause: ", "the fix: ", "resolution: ",
+	"workaround: ", "cause: ",    "fixed: ",      "solved: "};
 
 /* What takes the meaning away: it did not, it may, it is a question or a wish. */
 static const char *const not_so[] = {
@@ -337,6 +362,30 @@ static bool is_subject_of_fix(const char *text)
 	return false;
 }
 
+static bool is_found_out(const char *low)
+{
+	return find_any(low, finds_out, sizeof(finds_out) / sizeof(*finds_out)) &&
+	       !strchr(low, '?') && !strstr(low, "still ");
+}
+
+/* One label alone: a guide's table of troubles has many. */
+static bool is_labelled(const struct rs_input *in, const struct rs_line *l, const char *low)
+{
+	low += strspn(low, "*-# ");
+	for (unsigned i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
+		struct rs_line other = {0};
+		unsigned n = 0;
+
+		if (strncmp(low, labels[i], strlen(labels[i])))
+			continue;
+		while (rs_line_next(in, &other))
+			n += !strncasecmp(other.text + strspn(other.text, "*-# "), labels[i],
+					  strlen(labels[i]));
+		return n == 1 && l->number;
+	}
+	return false;
+}
+
 static bool line_helped(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
 	char low[LONGEST], said[KEPT], sentence[LONGEST], name[32];
@@ -350,6 +399,11 @@ static bool line_helped(struct rs_audit *a, const struct rs_input *in, const str
 	if (!is_persons(l->text))
 		return false;
 	rs_word_lower(l->text, low, sizeof(low));
+	if (is_found_out(low) || is_labelled(in, l, low)) {
+		snprintf(name, sizeof(name), "helped/%u", l->number);
+		rs_input_add(a, in, l->number, NULL, "told", name, "%.*s", KEPT, l->text);
+		return false;
+	}
 	for (const char *p = low;
 	     (at = find_any(p, ends_well, sizeof(ends_well) / sizeof(*ends_well))); p = low + to) {
 		from = begins(low, (size_t)(at - low), BEFORE);
@@ -359,7 +413,8 @@ static bool line_helped(struct rs_audit *a, const struct rs_input *in, const str
 			 low + own);
 		if (!find_any(sentence, not_so, sizeof(not_so) / sizeof(*not_so))) {
 			snprintf(said, sizeof(said), "%.*s", (int)(to - from), l->text + from);
-			if (low[strlen(low) - 1] == ':')
+			/* "Thanks, it has been solved." stands before what it was */
+			if (low[strlen(low) - 1] == ':' || strlen(low) < SHORT)
 				append_following(in, l, said);
 			snprintf(name, sizeof(name), "helped/%u", l->number);
 			rs_input_add(a, in, l->number, NULL, "told", name, "%s", said);

@@ -9,10 +9,41 @@
 
 /* ---- rdma link, rdma dev, rdma statistic, rdma system; as text ---- */
 
+/* "packet_seq_err 2164": what grep left of a link's counters, whose name the command has. */
+static bool is_counter(const char *text, char *name, size_t size, const char **value)
+{
+	size_t n = strcspn(text, " \t");
+
+	*value = text + n + strspn(text + n, " \t");
+	if (!n || n >= size || strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789") != n ||
+	    !strchr(text, '_') || !isdigit((unsigned char)**value) ||
+	    strspn(*value, "0123456789") != strlen(*value))
+		return false;
+	snprintf(name, size, "%.*s", (int)n, text);
+	return true;
+}
+
+/* "rdma statistic show link mlx5_0/1 | grep ...": its device. */
+static bool link_asked(const struct rs_input *in, char *dev, size_t size)
+{
+	const char *p = in->command ? strstr(in->command, "rdma stat") : NULL;
+	size_t n;
+
+	if (!p || !(p = strstr(p, " link ")))
+		return false;
+	p += 6 + strspn(p + 6, " ");
+	n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+	if (!n || n >= size || p[n] != '/')
+		return false;
+	snprintf(dev, size, "%.*s", (int)n, p);
+	return true;
+}
+
 static int score_rdma(const struct rs_input *in)
 {
 	struct rs_line l = {0};
-	char dev[64];
+	char dev[64], name[96];
+	const char *value;
 	unsigned port;
 
 	while (rs_line_next(in, &l) && l.number < 30) {
@@ -21,6 +52,9 @@ static int score_rdma(const struct rs_input *in)
 		if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u%n", dev, &port, &used) == 2 &&
 		    (l.text[used] == ' ' || !l.text[used]))
 			return 88;
+		if (link_asked(in, dev, sizeof(dev)) &&
+		    is_counter(l.text, name, sizeof(name), &value))
+			return 85;
 		if (!strncmp(l.text, "netns exclusive", 15) || !strncmp(l.text, "netns shared", 12))
 			return 80;
 		if (sscanf(l.text, "%*u: %63[A-Za-z0-9_-]: node_type ", dev) == 1 &&
@@ -81,8 +115,9 @@ static bool is_resource(const char *text)
 static int read_rdma(struct rs_audit *a, const struct rs_input *in)
 {
 	struct rs_line l = {0};
-	char dev[64], subject[80] = "";
+	char dev[64], subject[80] = "", counter[96], name[112];
 	bool open = false;
+	const char *value;
 
 	while (rs_line_next(in, &l)) {
 		unsigned port;
@@ -94,7 +129,12 @@ static int read_rdma(struct rs_audit *a, const struct rs_input *in)
 			continue;
 		}
 		open = false;
-		if (!strncmp(l.text, "netns ", 6)) {
+		if (link_asked(in, dev, sizeof(dev)) &&
+		    is_counter(l.text, counter, sizeof(counter), &value)) {
+			snprintf(subject, sizeof(subject), "nic/%s", dev);
+			snprintf(name, sizeof(name), "counter/%s", counter);
+			rs_input_add(a, in, l.number, NULL, subject, name, "%s", value);
+		} else if (!strncmp(l.text, "netns ", 6)) {
 			rs_input_add(a, in, l.number, NULL, "host", "rdma_netns", "%.*s",
 				     (int)strcspn(l.text + 6, " "), l.text + 6);
 		} else if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u%n", dev, &port, &used) == 2 &&

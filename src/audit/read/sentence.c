@@ -75,7 +75,10 @@ static bool is_personal(const char *low)
 					    "suddenly",
 					    "upgrad",
 					    "crash",
-					    "timed out"};
+					    "timed out",
+					    "remain capped",
+					    "remains capped",
+					    "reproduced on"};
 
 	return !strncmp(low, "we ", 3) || !strncmp(low, "i ", 2) || !strncmp(low, "my ", 3) ||
 	       !strncmp(low, "our ", 4) || has_any(low, words, sizeof(words) / sizeof(*words));

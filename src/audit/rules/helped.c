@@ -20,8 +20,9 @@ static const struct {
 	 "ping -I NETDEV PEER, from each rail to each"},
 	{"~/dev/infiniband|~--device=/dev|~--privileged", NULL, "N15",
 	 "a container without the RDMA devices", "ls -l /dev/infiniband, inside the container"},
-	{"~shm-size|~/dev/shm|~shm_size|~nccl_shm_disable|~ipc=host|~shared memory size", NULL,
-	 "K06", "shared memory that is too small", "df -h /dev/shm, inside the container"},
+	{"~shm-size|~/dev/shm|~shm_size|~nccl_shm_disable|~ipc=host|~shared memory size|~shared "
+	 "memory mount|~shared memory volume|~missing shared memory",
+	 NULL, "K06", "shared memory that is too small", "df -h /dev/shm, inside the container"},
 	{"~noacs|acs|~acsctl|~config_acs", NULL, "P04",
 	 "ACS, which sends peer-to-peer traffic through the root complex",
 	 "lspci -vvv | grep -i acsctl"},
@@ -46,7 +47,8 @@ static const struct {
 	 "blocked|~port was blocked|~security group|~/etc/hosts|~master_addr",
 	 NULL, "N17", "the network by which the ranks find each other",
 	 "ip -br addr; ip route get PEER, on each host"},
-	{"~arp_ignore|~arp_announce|~rp_filter|~ip rule|~policy routing|~source routing|"
+	{"arp|~ip neigh|~arp_ignore|~arp_announce|~rp_filter|~ip rule|~policy routing|~source "
+	 "routing|"
 	 "~same subnet|~separate subnet|~different subnet",
 	 "~subnet manager", "H07", "several RDMA interfaces in one network",
 	 "ip rule; ip -br addr"},
@@ -73,12 +75,17 @@ static const struct {
 	 "FEC that differed between the ends", "ethtool --show-fec, and the switch's port"},
 	{"pfc|~priority flow|~flow control|~priority-flow", NULL, "R07",
 	 "flow control (PFC) of the class", "mlnx_qos -i NETDEV; the switch's PFC, port by port"},
+	{"~mtu is different|~mtu was different|~mtu differ|~different mtu|~mtu mismatch|"
+	 "~mismatched mtu|~mtu did not match|~same mtu",
+	 NULL, "X02", "an MTU that is not the same on all hosts",
+	 "ip -br link; ibv_devinfo | grep active_mtu, on each host"},
 	{"mtu|~active_mtu|~jumbo|~path_mtu|~ibv_mtu", NULL, "R03", "the MTU",
 	 "ip -br link, on both hosts and the switch"},
 	{"opensm|~subnet manager", NULL, "H09", "the subnet manager", "sminfo; ibstat"},
 	{"cable|cables|transceiver|transceivers|optic|optics|reseat|~re-seat|~reseated", NULL,
 	 "L03", "a cable or a module", "mlxlink -m -c, at both ends"},
-	{"bar1|~resizable bar|~above 4g", NULL, "P13", "the GPU's BAR1", "nvidia-smi -q -d MEMORY"},
+	{"bar1|~bar size|~bar space|~resizable bar|~above 4g", NULL, "P13", "the GPU's BAR1",
+	 "nvidia-smi -q -d MEMORY"},
 	{"hugepages|~huge pages|~nr_hugepages", NULL, "H06", "huge pages",
 	 "grep -i huge /proc/meminfo"},
 	{"governor|cpupower|~cpu frequency", NULL, "H02", "the CPUs' clock",

@@ -206,6 +206,44 @@ static void x02_unseen(struct rs_audit *a, const struct rs_rule *r)
 	rs_finding_need(a, f, "ibv_devinfo, or ip link", "whether it is the peers'");
 }
 
+/* Of hosts without a word of their RDMA devices: the MTU of the interface of one name. */
+static void x02_names(struct rs_audit *a, const struct rs_rule *r)
+{
+	const char *netdev = NULL;
+	struct ballot b;
+
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i), *own;
+		uint32_t at = 0;
+
+		if (!host || !(own = rs_facts_subject(a->facts, &at, host, "netdev/")))
+			continue;
+		/* one interface was asked for, the same on each */
+		if (rs_look_has_rdma(a, host) || (netdev && strcmp(netdev, own)) ||
+		    rs_facts_subject(a->facts, &at, host, "netdev/"))
+			return;
+		netdev = own;
+	}
+	if (!netdev || !open_ballot(a, &b))
+		return;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i);
+		const struct rs_fact *mtu =
+			host ? rs_facts_get(a->facts, host, netdev, "mtu") : NULL;
+
+		if (mtu)
+			vote(&b, host, netdev + 7, mtu->value, mtu);
+	}
+	count(&b);
+	if (b.n > 1 && b.kinds > 1) {
+		struct rs_finding *f =
+			result(a, r, &b, RS_MAJOR, rs_audit_text(a, "the MTU of %s", netdev + 7));
+
+		rs_finding_why(a, f, "the larger end's full packets do not arrive");
+	}
+	free(b.vote);
+}
+
 /* A ping of one size arrives and none of a larger one does: a hop has a smaller MTU. */
 static void x02_pings(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
@@ -378,6 +416,7 @@ static void x02(struct rs_audit *a, const struct rs_rule *r)
 			x02_namesakes(a, r, &b, host_at(a, i));
 	free(b.vote);
 	x02_unseen(a, r);
+	x02_names(a, r);
 }
 
 /* ---- X04: rails ---- */

@@ -210,7 +210,7 @@ static void test_a_sentence_accuses_little(void **state)
 		{"N16", "# registering the memory region failed on a100\n"},
 		{"N17", "- the connection of rank 3 is refused when we use the bond and it is fine "
 			"without\n"},
-		{"X02", "My two nodes hang and I found that the MTU is different between them.\n"},
+		{"X02", "My two nodes hang and I see that the MTU is different between them.\n"},
 		{"X05",
 		 "It fails, and the firmware of the NIC differs between both of the nodes.\n"},
 		{"X07",
