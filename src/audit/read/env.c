@@ -122,6 +122,20 @@ static const char *paired(const char *p)
 	return *p == ':' ? p + 1 + strspn(p + 1, " \t") : NULL;
 }
 
+/* os.getenv("X", "1"), os.environ.get("X", "1"): what a program takes where nothing is set. */
+static bool is_default(const char *text, const char *name)
+{
+	static const char *const before[] = {"getenv(\"", "getenv('", ".get(\"", ".get('"};
+
+	for (unsigned i = 0; i < sizeof(before) / sizeof(*before); i++) {
+		size_t n = strlen(before[i]);
+
+		if ((size_t)(name - text) >= n && !strncmp(name - n, before[i], n))
+			return true;
+	}
+	return false;
+}
+
 /* What joins a name and its value: where the value begins, or NULL. text: the line. */
 static const char *joined(const char *text, const char *name, const char *p)
 {
@@ -130,6 +144,8 @@ static const char *joined(const char *text, const char *name, const char *p)
 
 	if (*p == '=')
 		return p + 1;
+	if (is_default(text, name))
+		return NULL;
 	if ((q = paired(p)))
 		return q;
 	q = p;

@@ -228,8 +228,9 @@ static bool is_option(const char *text)
 /* A line of a script: what it says has not happened. */
 static bool is_instruction(const char *text)
 {
-	static const char *const words[] = {"export ", "echo ",   "printf ", "alias ",
-					    "trap '",  "trap \"", "| `"};
+	static const char *const words[] = {"export ", "echo ", "printf ", "alias ",   "trap '",
+					    "trap \"", "| `",   "*) ",     "fatal \"", "die \"",
+					    "die '",   "curl ", "#SBATCH", "###SBATCH"};
 
 	text += strspn(text, " \t");
 	if (*text == '+') /* a trace: it has */
@@ -252,6 +253,10 @@ static bool is_key(const char *text)
 	const char *p = text + strspn(text, " \t\"'-");
 	size_t n = strcspn(p, "\"':= \t"), rest;
 
+	/* "timeoutSeconds: 300", "failureThreshold: 3": what a manifest sets */
+	if (n > 6 && p[n] == ':' && p[n + 1] == ' ' && isdigit((unsigned char)p[n + 2]) &&
+	    (memmem(p, n, "imeout", 6) || memmem(p, n, "hreshold", 8)) && strlen(p + n + 2) < 24)
+		return true;
 	if (!n || n < 4 || !memchr(p, '-', n) || (p[n] != ':' && !strchr("\"'", p[n])))
 		return false;
 	p += n + strspn(p + n, "\"':= \t");

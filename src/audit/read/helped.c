@@ -13,6 +13,7 @@ enum {
 	WORDS = 4,     /* of letters, that a sentence has at least */
 	FOLLOWING = 3, /* lines that a sentence which ends with ':' announces */
 	BEFORE = 3,    /* sentences, with its own */
+	HEADINGS = 12, /* of a page that is no report */
 	SHORT = 60,    /* bytes of a line that says no more than that it is solved */
 	BELOW = 8,     /* lines of a heading that are looked at */
 	LONGEST = 4096
@@ -322,15 +323,17 @@ static bool is_heading(const char *text)
 				(!strcmp(text + n - 2, "**") || !strcmp(text + n - 3, "**:")));
 }
 
-/* One trouble has one cause: a guide to many has such a heading for each. */
+/* One trouble has one cause: a guide to many has such a heading for each, or many headings. */
 static bool is_only(const struct rs_input *in, const struct rs_line *l)
 {
 	struct rs_line other = {0};
-	unsigned n = 0;
+	unsigned n = 0, headings = 0;
 
-	while (rs_line_next(in, &other))
+	while (rs_line_next(in, &other)) {
 		n += !strcmp(other.text, l->text);
-	return n == 1;
+		headings += !strncmp(other.text, "## ", 3) || !strncmp(other.text, "### ", 4);
+	}
+	return n == 1 && headings < HEADINGS;
 }
 
 static void add_below(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)

@@ -1129,9 +1129,11 @@ static void stand_out(struct at *s)
 			continue;
 		s->l->number = v->line;
 		snprintf(s->l->text, sizeof(s->l->text), "%s", v->line_text);
-		say(s, v->n == 1 && is_rate(s->odds.group[i].kind)              ? "odd-rate"
-		       : v->n == 1 && has_one(s->odds.group[i].kind, "fec$", 4) ? "odd-fec"
-										: "odd-one-out");
+		say(s, v->n == 1 && is_rate(s->odds.group[i].kind) ? "odd-rate"
+		       : v->n == 1 && has_one(s->odds.group[i].kind, "fec$", 4) &&
+				       strcasestr(v->line_text, "fec")
+			       ? "odd-fec"
+			       : "odd-one-out");
 	}
 }
 

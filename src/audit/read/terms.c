@@ -235,10 +235,10 @@ static const struct term terms[] = {
 	 "ok|normal|good|n a||nominal|temperatureok|coolingok|temperature ok|cooling ok|up", 0,
 	 "switch-hardware", NULL},
 	{" warning | alarm |over temp|alert state", NULL, "temperature|sensor", IS,
-	 "true|yes|alarm", 0, "switch-hardware", NULL},
+	 "true|yes|alarm|on|raised", 0, "switch-hardware", NULL},
 	{" fan|psu|power supply",
 	 "speed|rpm|model|serial|direction|trust|type|thresh|count|number|airflow|num|part|"
-	 "revision",
+	 "revision| alarm | warning |beacon| led ",
 	 RS_TERM_HARDWARE, BEGINS, RS_TERM_BROKEN, 0, "switch-hardware", NULL},
 	{" register | alarm ", NULL, RS_TERM_HARDWARE, IS, "unregistered|abnormal", 0,
 	 "switch-card", NULL},
@@ -293,7 +293,7 @@ static const struct term terms[] = {
 
 	/* ---- Whatever it is of ---- */
 	{" failure | failure reason | fault reason | fail reason | error reason ",
-	 "count|time| last|thresh|prev|detect|recover", NULL, SAYS,
+	 "count|time| last|thresh|prev|detect|recover|ongoing|attempt", NULL, SAYS,
 	 "none|n a||no|ok|never|unknown|false|no failure|no error|success|disabled|enabled", 0,
 	 "switch-alarm", NULL},
 	{" status | state | result | health |recovery status|oper status|operational status",
