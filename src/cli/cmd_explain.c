@@ -608,6 +608,11 @@ static int several(const char *text)
 	unsigned n = rs_symptom_near(text, near, 3);
 	struct rs_error e = {0};
 
+	if (rs_rule_find(text)) {
+		rs_error_set(&e, -EINVAL, "'%s' is a check, not a symptom", text);
+		rs_error_hint(&e, "ripstop audit --explain %s says what it means", text);
+		return rs_cli_error(&e);
+	}
 	rs_error_set(&e, -EINVAL, "no one symptom fits '%s'", text);
 	if (!n)
 		rs_error_hint(&e, "ripstop explain --list names those known; or say more of it");

@@ -233,7 +233,8 @@ static int read_bond(struct rs_audit *a, const struct rs_input *in)
 		char *key, *value;
 
 		/* drivers/net/bonding/bond_procfs.c: no port has a partner */
-		if (strstr(l.text, "has no active aggregator"))
+		if (strstr(l.text, "has no active aggregator") ||
+		    (strstr(l.text, "Partner Mac Address: 00:00:00:00:00:00") && !*slaves))
 			rs_input_add(a, in, l.number, NULL, subject, "aggregator", "none");
 		if (!rs_line_pair(l.text, ':', &key, &value) || !*value)
 			continue;

@@ -17,6 +17,24 @@ void rs_port_seen(struct rs_audit *a, const struct rs_input *in, uint32_t line, 
 		rs_input_add(a, in, line, NULL, subject, name, "1");
 }
 
+unsigned rs_port_chosen(const struct rs_input *in, const struct rs_line *l, const char *heading)
+{
+	struct rs_line next = {.next = l->next};
+	unsigned port = 0, first = 0;
+
+	while (rs_line_next(in, &next) && strncmp(next.text, heading, strlen(heading))) {
+		const char *state = next.text;
+
+		if (sscanf(next.text, "Port %u:", &port) == 1 ||
+		    sscanf(next.text, "port: %u", &port) == 1)
+			first = first ? first : port;
+		if (!strncasecmp(state, "state:", 6) &&
+		    (strstr(state, " Active") || strstr(state, "PORT_ACTIVE")))
+			return port;
+	}
+	return first;
+}
+
 /* ---- show_gids ---- */
 
 static int score_gids(const struct rs_input *in)
@@ -200,6 +218,7 @@ static int read_devinfo(struct rs_audit *a, const struct rs_input *in)
 	char subject[160] = "nic/unnamed", dev[64];
 	const char *named = in->command ? strstr(in->command, " -d ") : NULL;
 	struct rs_line l = {0};
+	unsigned port = 0, chosen = 0;
 	double lanes = 0;
 
 	if (named && sscanf(named, " -d %63[A-Za-z0-9_]", dev) == 1)
@@ -212,11 +231,17 @@ static int read_devinfo(struct rs_audit *a, const struct rs_input *in)
 			continue;
 		if (!strcmp(key, "hca_id")) {
 			snprintf(subject, sizeof(subject), "nic/%s", value);
+			chosen = rs_port_chosen(in, &l, "hca_id:");
+			port = 0;
 			continue;
 		}
 		devinfo_value(value);
-		if (!strcmp(key, "port"))
-			rs_port_seen(a, in, l.number, subject, (unsigned)atoi(value));
+		if (!strcmp(key, "port")) {
+			port = (unsigned)atoi(value);
+			rs_port_seen(a, in, l.number, subject, port);
+		}
+		if (chosen && port && port != chosen)
+			continue;
 		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
 			if (!strcmp(key, known[i].key))
 				rs_input_add(a, in, l.number, NULL, subject, known[i].fact, "%s",

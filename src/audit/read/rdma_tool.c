@@ -279,20 +279,24 @@ static int read_ibstat(struct rs_audit *a, const struct rs_input *in)
 		{"Link layer", "link_layer"}, {"Rate", "rate_gbps"},
 	};
 	char subject[96] = "", dev[64];
+	unsigned port = 0, chosen = 0;
 	struct rs_line l = {0};
 
 	if (asked_of(in, dev))
 		snprintf(subject, sizeof(subject), "nic/%s", dev);
 	while (rs_line_next(in, &l)) {
 		char *key, *value;
-		unsigned port;
 
 		if (sscanf(l.text, "CA '%63[^']'", dev) == 1) {
 			snprintf(subject, sizeof(subject), "nic/%s", dev);
+			chosen = rs_port_chosen(in, &l, "CA '");
+			port = 0;
 			continue;
 		}
 		if (*subject && sscanf(l.text, "Port %u:", &port) == 1)
 			rs_port_seen(a, in, l.number, subject, port);
+		if (chosen && port && port != chosen)
+			continue;
 		if (!*subject || !rs_line_pair(l.text, ':', &key, &value) || !*value)
 			continue;
 		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {

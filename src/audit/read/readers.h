@@ -119,6 +119,10 @@ extern const struct rs_reader rs_reader_ucx_info;
 extern const struct rs_reader rs_reader_fi_info;
 
 /* A port that an RDMA device was seen to have. */
+/* Which port stands for a device of several, in what ibstat and ibv_devinfo print: the first that
+ * is active, else the first. l: the device's heading; heading: what another device begins with. 0:
+ * no port is there. */
+unsigned rs_port_chosen(const struct rs_input *in, const struct rs_line *l, const char *heading);
 void rs_port_seen(struct rs_audit *a, const struct rs_input *in, uint32_t line, const char *subject,
 		  unsigned port);
 

@@ -39,7 +39,7 @@ enum {
 	"critical|major|minor|alarm|overheat|overheated|abnormal|not powered|no power|power loss|" \
 	"input lost|no input|not supply|off|poweroff|power off|powered off|offline|insufficient|"  \
 	"degraded|non operational|down|unpowered|out of range|over temperature|over temp|"         \
-	"pwr denied|unresponsive"
+	"pwr denied|unresponsive|output fault"
 
 /* The rows of the vocabulary that fit a name in a context: to be found once a column. */
 struct rs_terms {
