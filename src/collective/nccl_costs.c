@@ -19,9 +19,10 @@ enum arch { VOLTA, AMPERE, HOPPER, BLACKWELL };
 #define P2P_ALONE_WARP_RATE INT64_C(3200000000)
 #define P2P_PULL_RATE       INT64_C(13850000000)
 /* What a block reads from the host's memory, over PCIe: loads wait for their data, so many a
- * thread. */
-#define HOST_RATE      INT64_C(8700000000)
-#define HOST_RATE_A100 INT64_C(7300000000)
+ * thread. The first is of blocks that store there, too; to the others their own work is added. */
+#define HOST_RATE       INT64_C(8700000000)
+#define HOST_RATE_A100  INT64_C(7300000000)
+#define HOST_RATE_GB202 INT64_C(9800000000)
 enum { HOST_THREADS = 512, WARP = 32 };
 /* TCPX reaches 150 Gb/s of a NIC of 200 (Google's pages on A3 High). */
 enum { TCPX_SHARE = 75 };
@@ -187,6 +188,11 @@ int64_t nccl_pull_rate(const struct nccl_run *r)
 	return share < P2P_PULL_RATE ? (int64_t)share : P2P_PULL_RATE;
 }
 
+static bool simple_ring(const struct nccl_run *r)
+{
+	return r->choice.algo == RS_NCCL_ALGO_RING && r->choice.proto == RS_NCCL_SIMPLE;
+}
+
 /* A Simple ring of 12 GB/s in all at most has 256 threads (graph/tuning.cc), as has one with little
  * to do; a warp more keeps the flags. Those of an RTX PRO 6000 read as much as 512 do. */
 static int64_t host_rate(const struct nccl_run *r)
@@ -196,21 +202,52 @@ static int64_t host_rate(const struct nccl_run *r)
 
 	if (r->choice.proto == RS_NCCL_LL) /* half of its lines is flags */
 		return rate / 2;
-	if (r->choice.algo != RS_NCCL_ALGO_RING || r->choice.proto != RS_NCCL_SIMPLE ||
-	    r->p->min_cc >= 120)
+	if (!simple_ring(r))
 		return rate;
+	if (r->p->min_cc >= 120)
+		return HOST_RATE_GB202;
 	return rate * (threads < HOST_THREADS ? threads : HOST_THREADS) / HOST_THREADS;
+}
+
+/* One after the other. */
+static int64_t in_turn(int64_t reads, int64_t works)
+{
+	return (int64_t)((double)reads * (double)works / (double)(reads + works));
+}
+
+/* Is what a block passes on stored in the host's memory: by SHM, or for a NIC without GPUDirect? */
+static bool stores_in_host(const struct rs_coll *c, const struct rs_step *s)
+{
+	for (unsigned k = 0; k < s->n_send; k++) {
+		const struct rs_conn *to = &c->conns[s->send[k].conn];
+
+		if (to->nvlink ? to->to_host && !to->c2c : to->from_host)
+			return true;
+	}
+	return false;
+}
+
+/* A block of an A100 or GB202 that takes from the host's memory and stores there does its own work
+ * when it has read. HOST_RATE has that in it. */
+static int64_t staged_rate(const struct rs_coll *c, const struct rs_step *s, int64_t rate)
+{
+	const struct nccl_run *r = c->nccl;
+	int64_t host = host_rate(r);
+
+	if (simple_ring(r) && (r->p->min_cc == 80 || r->p->min_cc >= 120) && stores_in_host(c, s))
+		return in_turn(host, rate);
+	return host < rate ? host : rate;
 }
 
 int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t rate)
 {
-	int64_t pull = c->nccl->pull_rate, host = host_rate(c->nccl);
+	int64_t pull = c->nccl->pull_rate, staged = staged_rate(c, s, rate);
 
 	for (unsigned k = 0; k < s->n_recv; k++) {
 		const struct rs_conn *from = &c->conns[s->recv[k].conn];
 
-		if (from->to_host && !from->c2c && host < rate)
-			rate = host;
+		if (from->to_host && !from->c2c && staged < rate)
+			rate = staged;
 		if (from->nvlink && pull && pull < rate)
 			rate = pull;
 	}
@@ -253,7 +290,8 @@ int64_t nccl_p2p_rate(const struct nccl_run *r, uint32_t works, struct nccl_p2p_
 	if (w.inside && r->ll_inside)
 		return (int64_t)(ll_block_rate(r->p) * 1e9 * warps / 16);
 	if (w.staged)
-		return HOST_RATE / works;
+		return (r->p->min_cc >= 120 ? in_turn(HOST_RATE_GB202, P2P_RATE) : HOST_RATE) /
+		       works;
 	if (r->p->rccl)
 		return 2 * share;
 	if (w.inside && w.pull)

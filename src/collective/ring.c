@@ -156,8 +156,12 @@ static void step_simple(const struct rs_coll *c, uint32_t rank, uint32_t lane, u
 		out->compute = nccl_time_of(out->local, nccl_step_rate(c, out, passes)) + r->slice;
 	if (t.same || !out->local)
 		return;
-	if (out->n_recv && passes == r->lane_rate)
-		out->compute = nccl_time_of(out->local, nccl_step_rate(c, out, takes));
+	if (out->n_recv && passes == r->lane_rate) {
+		struct rs_step in = *out;
+
+		in.n_send = 0; /* what it sends next is another chunk */
+		out->compute = nccl_time_of(out->local, nccl_step_rate(c, &in, takes));
+	}
 	if (out->n_recv)
 		out->compute += r->slice;
 	if (out->n_send)

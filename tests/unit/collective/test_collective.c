@@ -1224,6 +1224,42 @@ static void test_nccl_reads_the_host_by_threads(void **state)
 	}
 }
 
+/* A block that takes from the host's memory and stores there reads, and then works: an A100's and a
+ * GB202's at their own 12 and 23.5 GB/s. An Ada's 8.7 GB/s has both. */
+static void test_nccl_reads_the_host_and_then_works(void **state)
+{
+	static const struct {
+		const char *host;
+		uint64_t reads, works; /* MB/s */
+	} cases[] = {{"scoreboard/hosts/a100-pcie-4.xml", 7300, 12000},
+		     {"scoreboard/hosts/rtxpro6000-8.xml", 9800, 23500},
+		     {"scoreboard/hosts/rtx4090-8.xml", 8700, 0}};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rs_fabric *f = nccl_fabric(cases[i].host, 1);
+		const char *env[] = {"NCCL_ALGO",          "ring", "NCCL_PROTO",    "Simple",
+				     "NCCL_MAX_NCHANNELS", "1",    "NCCL_NTHREADS", "512"};
+		uint32_t gpu[4] = {0, 1, 2, 3};
+		struct rs_collective_conf conf = {.bytes = 8 << 20,
+						  .gpu = gpu,
+						  .n_ranks = 4,
+						  .nccl = {.env = env, .n_env = 4}};
+		struct rs_coll *c = nccl_plan(f, conf);
+		struct rs_step s;
+		uint64_t reads, works;
+
+		c->step(c, 1, 0, 3, &s);
+		assert_true(s.n_recv == 1 && s.n_send == 1);
+		reads = s.local * 1000 / cases[i].reads + 2000;
+		works = cases[i].works ? s.local * 1000 / cases[i].works : 0;
+		assert_in_range(s.compute / RS_NS, reads + works - 2, reads + works + 2);
+		c->step(c, 1, 0, c->n_steps(c, 1, 0) - 1, &s);
+		assert_true(s.n_recv == 1 && !s.n_send);
+		assert_in_range(s.compute / RS_NS, reads - 2, reads + 2);
+		rs_fabric_free(f);
+	}
+}
+
 /* GPUs without peer-to-peer pass data on through the host's memory, which the one that takes reads.
  * With it, as over NVLink, they write to each other. */
 static void test_nccl_passes_through_the_host_without_peer_to_peer(void **state)
@@ -1335,6 +1371,31 @@ static void test_nccl_point_to_point_inside_a_host(void **state)
 		assert_int_equal(ns, (UINT64_C(512) << 10) * 1000 / cases[i].rate);
 		c->step(c, 1, 0, 1, &s);
 		assert_int_equal(s.compute / RS_NS, (UINT64_C(512) << 10) * 1000 / 32000);
+		rs_fabric_free(f);
+	}
+}
+
+/* GPUs without peer-to-peer read the host's memory: 8.7 GB/s, of a GB202, which does the rest of
+ * its work then, 9.8 and 21 GB/s one after the other. */
+static void test_nccl_point_to_point_through_the_host(void **state)
+{
+	static const struct {
+		const char *host;
+		uint64_t rate;
+	} cases[] = {{"scoreboard/hosts/rtx4090-8.xml", 8700},
+		     {"scoreboard/hosts/rtxpro6000-8.xml", 6681}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rs_fabric *f = nccl_fabric(cases[i].host, 1);
+		struct rs_collective_conf conf = {.bytes = 1 << 30, .op = RS_COLL_SEND_RECV};
+		struct rs_coll *c = nccl_plan(f, conf);
+		struct rs_step s;
+		uint64_t ns;
+
+		c->step(c, 0, 1, 2, &s);
+		assert_true(s.n_recv == 1 && s.local);
+		ns = s.local * 1000 / cases[i].rate;
+		assert_in_range(s.compute / RS_NS, ns - ns / 1000, ns + ns / 1000);
 		rs_fabric_free(f);
 	}
 }
@@ -1879,12 +1940,14 @@ int main(void)
 		TEST(test_nccl_slingshot_copies_what_comes_early),
 		TEST(test_nccl_stages_without_gpudirect),
 		TEST(test_nccl_reads_the_host_by_threads),
+		TEST(test_nccl_reads_the_host_and_then_works),
 		TEST(test_rccl_trees_take_time_for_a_chunk),
 		TEST(test_nccl_passes_through_the_host_without_peer_to_peer),
 		TEST(test_nccl_slices_have_a_least_size),
 		TEST(test_nccl_ring_messages_are_those_captured),
 		TEST(test_nccl_small_messages_go_by_ll),
 		TEST(test_nccl_point_to_point_inside_a_host),
+		TEST(test_nccl_point_to_point_through_the_host),
 		TEST(test_nccl_queue_pairs_take_turns),
 		TEST(test_nccl_says_what_it_does_not_run),
 		TEST(test_nccl_hears_the_latency_of_efa),
