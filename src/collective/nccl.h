@@ -62,6 +62,7 @@ int64_t nccl_pull_rate(const struct nccl_run *r);
 /* Do receivers inside a node read? All GPUs are alike. */
 bool nccl_pulls(const struct rs_nccl_plan *p);
 /* What a step's block moves at most, which would do `rate` on its own. */
+bool nccl_stores_over_pcie(const struct rs_nccl_plan *p, uint32_t src, uint32_t dst);
 int64_t nccl_step_rate(const struct rs_coll *c, const struct rs_step *s, int64_t rate);
 /* How an operation of point-to-point works: it sends, or takes; inside a node, or beside a NIC; it
  * pulls over NVLink; reads from the host's memory; no other chunk of it is in the block's hands,

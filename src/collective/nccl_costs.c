@@ -137,17 +137,36 @@ static uint64_t ring_piece(const struct rs_coll *c, const struct nccl_run *r)
 	return bytes < r->choice.chunk ? bytes : r->choice.chunk;
 }
 
+/* Inside a host two GPUs that write to each other, and have no NVLink for it: a block stores there
+ * no faster for what it is spared. */
+bool nccl_stores_over_pcie(const struct rs_nccl_plan *p, uint32_t src, uint32_t dst)
+{
+	enum rs_nccl_path class;
+
+	rs_nccl_gpu_path(p, src, dst, &class);
+	return class > RS_NCCL_C2C && rs_nccl_via(p, src, dst, NULL, NULL) == RS_NCCL_VIA_P2P;
+}
+
+/* A broadcast's block copies once, not twice. RCCL has twice the channels at least; half of a
+ * tree's block goes up, half down. */
+static bool works_twice_as_fast(const struct nccl_run *r, bool broadcast)
+{
+	const struct rs_nccl_node *n = &r->p->nodes[0];
+
+	if (r->p->rccl && r->choice.algo == RS_NCCL_ALGO_RING)
+		return true;
+	return broadcast &&
+	       !(n->n_ranks > 1 && nccl_stores_over_pcie(r->p, n->ranks[0], n->ranks[1]));
+}
+
 int64_t nccl_lane_rate(const struct nccl_run *r, uint32_t n_ranks, bool broadcast)
 {
 	const struct rs_nccl_plan *p = r->p;
 	double rate;
 	int own, usual;
 
-	/* half of a tree's block goes up, half down; a broadcast's copies once, not twice; RCCL
-	 * has twice the channels at least */
 	if (r->choice.proto == RS_NCCL_SIMPLE && !is_nvls(r))
-		return block_rate(r) *
-		       ((p->rccl && r->choice.algo == RS_NCCL_ALGO_RING) || broadcast ? 2 : 1);
+		return block_rate(r) * (works_twice_as_fast(r, broadcast) ? 2 : 1);
 	/* a share of what all channels of the machine together can do: fewer, because
 	 * NCCL_MAX_NCHANNELS says so, do not work the faster */
 	own = is_nvls(r) ? p->nvls_channels : p->coll_channels;

@@ -131,7 +131,8 @@ static bool direct(const struct rs_coll *c, const struct rs_step *s)
 	uint32_t gpus = c->conf.nccl.gpus_per_thread;
 
 	return from && gpus > 1 && !s->recv[0].reduce && from->nvlink && !from->to_host &&
-	       from->src / gpus == from->dst / gpus && !c->nccl->p->rccl && !c->nccl->pull_rate;
+	       from->src / gpus == from->dst / gpus && !c->nccl->p->rccl && !c->nccl->pull_rate &&
+	       !nccl_stores_over_pcie(c->nccl->p, from->src, from->dst);
 }
 
 /* A block's operations of Simple one after another (device/all_gather.h, reduce_scatter.h,

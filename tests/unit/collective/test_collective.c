@@ -1400,6 +1400,34 @@ static void test_nccl_point_to_point_through_the_host(void **state)
 	}
 }
 
+/* A broadcast's block copies once, at twice the rate of one that reduces, but stores in another GPU
+ * over PCIe no faster. */
+static void test_nccl_stores_over_pcie_at_a_blocks_rate(void **state)
+{
+	static const struct {
+		const char *host;
+		uint64_t rate;
+	} cases[] = {{"scoreboard/hosts/hgx-h100.xml", 44000},
+		     {"scoreboard/hosts/rtxpro6000-8.xml", 23500}};
+	const char *env[] = {"NCCL_PROTO", "Simple", "NCCL_P2P_LEVEL", "SYS"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rs_fabric *f = nccl_fabric(cases[i].host, 1);
+		struct rs_collective_conf conf = {.bytes = 64 << 20,
+						  .op = RS_COLL_BROADCAST,
+						  .nccl = {.env = env, .n_env = 2}};
+		struct rs_coll *c = nccl_plan(f, conf);
+		struct rs_step s;
+		uint64_t ns;
+
+		c->step(c, 1, 0, 1, &s);
+		assert_true(s.n_recv == 1 && s.n_send == 1);
+		ns = s.local * 1000 / cases[i].rate + 2000;
+		assert_in_range(s.compute / RS_NS, ns - 2, ns + 2);
+		rs_fabric_free(f);
+	}
+}
+
 /* From 2.20 on queue pairs take whole messages in turn, where nobody says otherwise. */
 static void test_nccl_queue_pairs_take_turns(void **state)
 {
@@ -1948,6 +1976,7 @@ int main(void)
 		TEST(test_nccl_small_messages_go_by_ll),
 		TEST(test_nccl_point_to_point_inside_a_host),
 		TEST(test_nccl_point_to_point_through_the_host),
+		TEST(test_nccl_stores_over_pcie_at_a_blocks_rate),
 		TEST(test_nccl_queue_pairs_take_turns),
 		TEST(test_nccl_says_what_it_does_not_run),
 		TEST(test_nccl_hears_the_latency_of_efa),
