@@ -104,6 +104,9 @@ int rs_coll_plan(const struct rs_fabric *f, const struct rs_collective_conf *con
 
 /* From its GPU until its proxy posts a message of so many bytes, beside others. */
 rs_time rs_coll_proxy_time(const struct rs_coll *c, uint64_t bytes);
+/* The rank whose place a rank's proxy thread has among those that post at once: its own, or the
+ * first one's on its core. */
+uint32_t rs_coll_proxy(const struct rs_coll *c, uint32_t rank);
 /* More of its post, where it goes with the command itself. */
 rs_time rs_coll_inject_time(const struct rs_coll *c, uint64_t bytes);
 /* Of its host's server. */

@@ -644,6 +644,18 @@ static rs_time by_rails(const struct rs_coll *c, uint64_t bytes)
 	       nccl_time_of(bytes, c->rail_rate) / c->rails;
 }
 
+/* A program that its launcher binds to a few cores has its GPUs' proxies there, by turns. */
+uint32_t rs_coll_proxy(const struct rs_coll *c, uint32_t rank)
+{
+	const struct rs_nccl_conf *conf = &c->conf.nccl;
+	uint32_t gpus = conf->gpus_per_thread, at;
+
+	if (!conf->cores || conf->cores >= gpus)
+		return rank;
+	at = rank % gpus;
+	return rank - at + at % conf->cores;
+}
+
 rs_time rs_coll_proxy_time(const struct rs_coll *c, uint64_t bytes)
 {
 	rs_time t = c->proxy;

@@ -404,8 +404,8 @@ static void get_type(struct rs_load *l, const struct rs_node *n, const char **na
 /* nccl: {version: 2.27.7, env: {NCCL_ALGO: ring}, net: ib, gpus_per_thread: 1} */
 static void load_nccl(struct rs_load *l, struct rs_nccl_conf *c, const struct rs_node *n)
 {
-	static const char *const known[] = {"version",         "env",      "net",
-					    "gpus_per_thread", "as_bytes", NULL};
+	static const char *const known[] = {"version", "env",      "net", "gpus_per_thread",
+					    "cores",   "as_bytes", NULL};
 	const struct rs_node *env;
 	uint32_t at = 0;
 	int net = RS_NCCL_NET_IB;
@@ -416,6 +416,7 @@ static void load_nccl(struct rs_load *l, struct rs_nccl_conf *c, const struct rs
 	rs_node_name(l, n, "net", nccl_nets, &net);
 	c->net = (enum rs_nccl_net)net;
 	rs_node_u32(l, n, "gpus_per_thread", 1, 1024, &c->gpus_per_thread);
+	rs_node_u32(l, n, "cores", 1, 1024, &c->cores);
 	rs_node_bytes(l, n, "as_bytes", 1, UINT64_C(1) << 44, &c->as_bytes);
 	env = rs_node_get(n, "env");
 	if (!env || l->err)

@@ -468,7 +468,8 @@ static void nccl(struct writer *w, const struct rs_nccl_conf *c)
 {
 	const char *comma = "";
 
-	if (!c->version && !c->n_env && !c->net && c->gpus_per_thread < 2 && !c->as_bytes)
+	if (!c->version && !c->n_env && !c->net && c->gpus_per_thread < 2 && !c->cores &&
+	    !c->as_bytes)
 		return;
 	fputs(", nccl: {", w->out);
 	if (c->version)
@@ -480,6 +481,10 @@ static void nccl(struct writer *w, const struct rs_nccl_conf *c)
 	}
 	if (c->gpus_per_thread > 1) {
 		fprintf(w->out, "%sgpus_per_thread: %u", comma, c->gpus_per_thread);
+		comma = ", ";
+	}
+	if (c->cores) {
+		fprintf(w->out, "%scores: %u", comma, c->cores);
 		comma = ", ";
 	}
 	if (c->as_bytes) {

@@ -302,6 +302,7 @@ struct rs_nccl_conf {
 	const char *version; /* "2.27.7"; NULL: the model's default */
 	enum rs_nccl_net net;
 	uint32_t gpus_per_thread; /* whose kernels one thread starts, one by one; 0: 1 */
+	uint32_t cores;           /* that these GPUs' proxies share; 0: one each */
 	uint32_t scale;           /* bytes and times are so many times smaller; 0: 1 */
 	uint64_t as_bytes;        /* choose as for an operation of this size; 0: of its own */
 	bool in_graph;            /* of a graph of work: its program is ahead of its GPUs */

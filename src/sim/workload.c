@@ -172,12 +172,13 @@ static void send_inside(struct rs_sim *s, struct sim_conn *c, uint64_t bytes, rs
 		inside_piece(s, c, now);
 }
 
-/* A rank's proxy thread posts one message after another, some time after the GPU told it. */
+/* A rank's proxy thread posts one message after another, some time after the GPU told it; those
+ * that share a core take turns. */
 static rs_time proxy_posts(struct rs_sim *s, struct sim_coll *k, const struct sim_conn *c,
 			   uint64_t bytes, rs_time now)
 {
-	rs_time *free = &k->posted[c->m->src_rank], *served;
 	const struct rs_coll *plan = plan_of(k, c);
+	rs_time *free = &k->posted[rs_coll_proxy(plan, c->m->src_rank)], *served;
 
 	now += rs_coll_proxy_time(plan, bytes);
 	*free = rs_time_max(*free, now) + plan->post;

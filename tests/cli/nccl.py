@@ -99,6 +99,7 @@ def main():
     pairs_in_turn()
     early_messages()
     one_process()
+    one_core()
     return refused()
 
 
@@ -190,6 +191,15 @@ def one_process():
     for version, gpus, pairs in ("2.20.5", 8, False), ("2.20.5", 1, True), ("2.21.5", 8, True):
         job = job_of(text % (hosts, "mi300x", "all-reduce", 4, version, gpus, ""))
         assert ("AllPairs" in json.dumps(job)) == pairs, (version, gpus, job)
+
+
+def one_core():
+    """8 proxies of a core post by turns; 8 cores are as many as proxies."""
+    host = os.path.abspath(os.path.join(DATA, "../scoreboard/hosts/hgx-h100.xml"))
+    text = ("fabric:\n  hosts:\n    - {name: h, count: 2, like: %s}\n  pairing: nearest\n  network: {kind: rail, leaves: 8, rate: 400G}\n"
+            "workload:\n  - {name: job, collective: {op: all-reduce, bytes: 16MiB, nccl: {version: 2.21.5, gpus_per_thread: 8%s}}}\n")
+    own, one, eight = (job_of(text % (host, c))["time_ns"] for c in ("", ", cores: 1", ", cores: 8"))
+    assert own == eight and 1.3 < one / own < 3, (own, one, eight)
 
 
 def tuned():

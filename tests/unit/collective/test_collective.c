@@ -1428,6 +1428,25 @@ static void test_nccl_stores_over_pcie_at_a_blocks_rate(void **state)
 	}
 }
 
+/* A program's GPUs have a proxy each. Bound to few cores, those of a core post by turns. */
+static void test_nccl_proxies_share_cores(void **state)
+{
+	static const struct {
+		uint32_t gpus, cores, rank, proxy;
+	} cases[] = {{8, 0, 3, 3},  {8, 1, 3, 0}, {8, 1, 11, 8}, {8, 2, 3, 1},
+		     {8, 2, 14, 8}, {8, 8, 5, 5}, {2, 1, 5, 4},  {0, 1, 5, 5}};
+	struct rs_fabric *f = nccl_fabric("scoreboard/hosts/hgx-h100.xml", 2);
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rs_collective_conf conf = {
+			.bytes = 1 << 20,
+			.nccl = {.gpus_per_thread = cases[i].gpus, .cores = cases[i].cores}};
+
+		assert_int_equal(rs_coll_proxy(nccl_plan(f, conf), cases[i].rank), cases[i].proxy);
+	}
+	rs_fabric_free(f);
+}
+
 /* From 2.20 on queue pairs take whole messages in turn, where nobody says otherwise. */
 static void test_nccl_queue_pairs_take_turns(void **state)
 {
@@ -1977,6 +1996,7 @@ int main(void)
 		TEST(test_nccl_point_to_point_inside_a_host),
 		TEST(test_nccl_point_to_point_through_the_host),
 		TEST(test_nccl_stores_over_pcie_at_a_blocks_rate),
+		TEST(test_nccl_proxies_share_cores),
 		TEST(test_nccl_queue_pairs_take_turns),
 		TEST(test_nccl_says_what_it_does_not_run),
 		TEST(test_nccl_hears_the_latency_of_efa),
