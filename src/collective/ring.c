@@ -135,6 +135,14 @@ static bool direct(const struct rs_coll *c, const struct rs_step *s)
 	       !nccl_stores_over_pcie(c->nccl->p, from->src, from->dst);
 }
 
+/* Two places of its own GPU's memory: its output, and what a NIC reads. */
+static bool fills_own_memory(const struct rs_coll *c, const struct rs_step *s)
+{
+	const struct rs_conn *to = &c->conns[s->send[0].conn];
+
+	return !to->nvlink && !to->from_host;
+}
+
 /* A block's operations of Simple one after another (device/all_gather.h, reduce_scatter.h,
  * all_reduce.h): where a loop ends it takes its last chunk, and then sends the first of the next
  * one. Taking alone, and sending alone, write to one place; all others read or write two. */
@@ -143,7 +151,7 @@ static void step_simple(const struct rs_coll *c, uint32_t rank, uint32_t lane, u
 {
 	const struct nccl_run *r = c->nccl;
 	int64_t takes = c->conf.op == RS_COLL_REDUCE_SCATTER ? r->lane_rate : r->alone_rate;
-	int64_t sends = c->conf.op == RS_COLL_ALL_GATHER ? r->lane_rate : r->alone_rate;
+	int64_t sends = r->alone_rate;
 	int64_t passes = r->lane_rate;
 	const struct ring_plan *k = c->plan;
 	struct ring_turn t =
@@ -151,6 +159,8 @@ static void step_simple(const struct rs_coll *c, uint32_t rank, uint32_t lane, u
 
 	step(c, rank, lane, i, out);
 	out->compute = 0;
+	if (c->conf.op == RS_COLL_ALL_GATHER)
+		sends = out->n_send && fills_own_memory(c, out) ? r->alone_rate / 2 : r->lane_rate;
 	if (direct(c, out))
 		passes *= 2;
 	if (t.same && out->local)

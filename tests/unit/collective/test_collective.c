@@ -1400,6 +1400,40 @@ static void test_nccl_point_to_point_through_the_host(void **state)
 	}
 }
 
+/* An all-gather's first chunk is copied to two places. Where both are in the GPU's own memory, as a
+ * NIC reads the second, it takes twice a copy's time; over NVLink one is another GPU's. */
+static void test_nccl_all_gather_fills_its_own_memory(void **state)
+{
+	static const struct {
+		const char *host;
+		uint32_t hosts;
+		uint64_t rate;
+	} cases[] = {{"scoreboard/hosts/hgx-h100.xml", 2, 16000},
+		     {"scoreboard/hosts/hgx-h100.xml", 1, 22000},
+		     {"nccl-plan/h100-1-far-nic.xml", 2, 22000}};
+	const char *env[] = {"NCCL_ALGO",          "ring", "NCCL_PROTO", "Simple",
+			     "NCCL_MAX_NCHANNELS", "1"};
+	uint32_t own[2] = {0, 8}, one[2] = {0, 1};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct rs_fabric *f = nccl_fabric(cases[i].host, cases[i].hosts);
+		struct rs_collective_conf conf = {.op = RS_COLL_ALL_GATHER,
+						  .bytes = 8 << 20,
+						  .gpu = i == 0 ? own : one,
+						  .n_ranks = 2,
+						  .nccl = {.env = env, .n_env = 3}};
+		struct rs_coll *c = nccl_plan(f, conf);
+		struct rs_step s;
+		uint64_t ns;
+
+		c->step(c, 0, 0, 1, &s);
+		assert_true(!s.n_recv && s.n_send == 1);
+		ns = s.local * 1000 / cases[i].rate + 2000;
+		assert_in_range(s.compute / RS_NS, ns - 3, ns + 3);
+		rs_fabric_free(f);
+	}
+}
+
 /* A broadcast's block copies once, at twice the rate of one that reduces, but stores in another GPU
  * over PCIe no faster. */
 static void test_nccl_stores_over_pcie_at_a_blocks_rate(void **state)
@@ -1996,6 +2030,7 @@ int main(void)
 		TEST(test_nccl_point_to_point_inside_a_host),
 		TEST(test_nccl_point_to_point_through_the_host),
 		TEST(test_nccl_stores_over_pcie_at_a_blocks_rate),
+		TEST(test_nccl_all_gather_fills_its_own_memory),
 		TEST(test_nccl_proxies_share_cores),
 		TEST(test_nccl_queue_pairs_take_turns),
 		TEST(test_nccl_says_what_it_does_not_run),
