@@ -266,10 +266,19 @@ static void inputs(const struct rs_audit *a, const struct rs_audit_view *v, FILE
 	barren(a, out);
 }
 
+static bool judged_right(const struct rs_audit *a)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (a->findings[i]->verdict == RS_PASS)
+			return true;
+	return false;
+}
+
 /* The verdict of what is not enough, and what would be. */
 static void conclusion(const struct rs_audit *a, FILE *out)
 {
 	const struct rs_fact *f = a->failure, *cut;
+	const struct rs_text_use *text;
 	uint32_t said = 0;
 
 	if (rs_audit_concludes(a, false) != RS_CONCLUDES_THIN)
@@ -287,6 +296,12 @@ static void conclusion(const struct rs_audit *a, FILE *out)
 			"NOT ENOUGH EVIDENCE: nothing wrong was found, but %s does not show that "
 			"the job ended.",
 			cut->file);
+	else if (!said && judged_right(a) && (text = rs_evidence_strange(a)))
+		rs_paragraph(
+			out, 0,
+			"NOT ENOUGH EVIDENCE: what was judged is right, but %u lines of %s were "
+			"not understood, and may say what is wrong.",
+			text->count[RS_LINE_STRANGE], text->path);
 	else if (said)
 		rs_paragraph(out, 0,
 			     "NOT ENOUGH EVIDENCE: what was found is minor or a note, and nothing "

@@ -36,13 +36,14 @@ enum rs_line_use {
 struct rs_text_use {
 	const char *path;
 	const char *host,
-		*called;   /* the file's host, and its only prompt's name for it; NULL: none */
-	uint32_t lines;    /* in all */
-	uint8_t *use;      /* enum rs_line_use of each; NULL once it was counted */
-	uint32_t count[5]; /* by enum rs_line_use */
-	uint32_t n_blocks; /* runs of strange lines; the first RS_TEXT_BLOCKS are kept */
-	bool guide;        /* a guide or a manual: read/guide.h */
-	bool whole;        /* a fact without a line: the segment at hand was used as a whole */
+		*called;    /* the file's host, and its only prompt's name for it; NULL: none */
+	uint32_t lines;     /* in all */
+	uint8_t *use;       /* enum rs_line_use of each; NULL once it was counted */
+	uint32_t count[5];  /* by enum rs_line_use */
+	uint32_t sentences; /* of strange lines: those that a person wrote */
+	uint32_t n_blocks;  /* runs of strange lines; the first RS_TEXT_BLOCKS are kept */
+	bool guide;         /* a guide or a manual: read/guide.h */
+	bool whole;         /* a fact without a line: the segment at hand was used as a whole */
 	struct rs_text_block {
 		uint32_t first, last;
 		const char *text; /* of the first line, as it may be shown */

@@ -837,6 +837,16 @@ static bool only_draws(const struct rs_text *t, uint32_t i)
 	return true;
 }
 
+static bool is_sentence(const struct rs_text *t, uint32_t i)
+{
+	const struct rs_piece *p = &t->piece[i];
+	char text[512];
+
+	snprintf(text, sizeof(text), "%.*s", (int)(p->length < 511 ? p->length : 511),
+		 t->data + p->at);
+	return rs_prose(text + strspn(text, " \t"));
+}
+
 static void settle_use(struct rs_audit *a, struct rs_text *t)
 {
 	struct rs_text_use *u = t->use;
@@ -847,8 +857,10 @@ static void settle_use(struct rs_audit *a, struct rs_text *t)
 	for (uint32_t i = 1; i < u->lines; i++)
 		if (t->how[i])
 			u->use[i] = u->use[i - 1];
-	for (uint32_t i = 0; i < u->lines; i++)
+	for (uint32_t i = 0; i < u->lines; i++) {
 		u->count[u->use[i]]++;
+		u->sentences += u->use[i] == RS_LINE_STRANGE && is_sentence(t, i);
+	}
 	for (uint32_t i = 0; i < u->lines && !a->err;) {
 		uint32_t first = i, last = i;
 

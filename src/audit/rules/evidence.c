@@ -718,6 +718,28 @@ const struct rs_fact *rs_evidence_cut_off(const struct rs_audit *a)
 	return NULL;
 }
 
+static bool is_text(const struct rs_audit *a, const char *path)
+{
+	for (const struct rs_text_use *u = a->texts; u; u = u->next)
+		if (u->path && path && !strcmp(u->path, path))
+			return true;
+	return false;
+}
+
+/* What was pasted has lines that were not understood: a person's sentence, which may state what is
+ * wrong in its own words, or anything where no job's good end is shown. A machine's own files are
+ * no such text. */
+const struct rs_text_use *rs_evidence_strange(const struct rs_audit *a)
+{
+	for (uint32_t i = 0; i < a->n_files; i++)
+		if (a->files[i].reader && a->files[i].facts && !is_text(a, a->files[i].path))
+			return NULL;
+	for (const struct rs_text_use *u = a->texts; u; u = u->next)
+		if (u->sentences || (u->count[RS_LINE_STRANGE] && !finished(a)))
+			return u;
+	return NULL;
+}
+
 enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 {
 	bool fail = false, unknown = false, stated = false, judged = a->some, noted = false;
@@ -742,7 +764,7 @@ enum rs_conclusion rs_audit_concludes(const struct rs_audit *a, bool strict)
 		return RS_CONCLUDES_THIN;
 	if (unknown)
 		return RS_CONCLUDES_OPEN;
-	if (rs_evidence_cut_off(a))
+	if (rs_evidence_cut_off(a) || rs_evidence_strange(a))
 		return RS_CONCLUDES_THIN;
 	/* nothing wrong with what nothing judged is no clean bill of health */
 	return judged && !noted ? RS_CONCLUDES_RIGHT : RS_CONCLUDES_THIN;

@@ -17,6 +17,10 @@ void rs_evidence_merge(struct rs_audit *a);
 void rs_evidence_states(struct rs_audit *a, bool (*wanted)(const struct rs_rule *, void *),
 			void *state);
 
+/* A pasted text with lines that were not understood, by which what was judged right is not all;
+ * NULL: there is none. */
+const struct rs_text_use *rs_evidence_strange(const struct rs_audit *a);
+
 /* What an audit says as a whole; the worst that holds. */
 enum rs_conclusion {
 	RS_CONCLUDES_RIGHT,
