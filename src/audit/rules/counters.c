@@ -364,6 +364,32 @@ static void c05_unseen(struct rs_audit *a, const struct rs_rule *r, const char *
 			"whether CNPs answer marks or loss");
 }
 
+/* One count under the names that mlx5, irdma and bnxt_re give it: the first that is known. */
+static const char *const marks[] = {"np_ecn_marked_roce_packets", "RxECNMrkd", "rx_ecn_marked_pkts",
+				    NULL};
+static const char *const sends[] = {"np_cnp_sent", "cnpSent", "tx_cnp_pkts", NULL};
+static const char *const ignores[] = {"rp_cnp_ignored", "cnpIgnored", NULL};
+
+static int64_t rise_of(const struct rs_audit *a, const char *host, const char *nic,
+		       const char *const *names, const struct rs_fact **fact)
+{
+	bool lifetime;
+
+	for (; *names; names++) {
+		int64_t n = rise(a, host, nic, *names, &lifetime, fact);
+
+		if (n >= 0)
+			return n;
+	}
+	return -1;
+}
+
+static struct rs_finding *c05_ignored(struct rs_audit *a, const struct rs_rule *r, int64_t n)
+{
+	return rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			      "%lld CNPs were ignored: the reaction point is off", (long long)n);
+}
+
 static void c05(struct rs_audit *a, const struct rs_rule *r)
 {
 	c05_hosts(a, r);
@@ -373,18 +399,18 @@ static void c05(struct rs_audit *a, const struct rs_rule *r)
 
 		while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 			const struct rs_fact *mf, *sf, *jf;
-			bool lifetime;
-			int64_t marked =
-				rise(a, host, nic, "np_ecn_marked_roce_packets", &lifetime, &mf);
-			int64_t sent = rise(a, host, nic, "np_cnp_sent", &lifetime, &sf);
-			int64_t ignored = rise(a, host, nic, "rp_cnp_ignored", &lifetime, &jf);
+			int64_t marked = rise_of(a, host, nic, marks, &mf);
+			int64_t sent = rise_of(a, host, nic, sends, &sf);
+			int64_t ignored = rise_of(a, host, nic, ignores, &jf);
 			struct rs_finding *f;
 
 			if (marked < 0 && sent > 0)
 				c05_unseen(a, r, host, nic, sf);
-			if (marked < 0 || sent < 0)
+			if ((marked < 0 || sent < 0) && ignored <= 0)
 				continue;
-			if (sent > 0 && !marked)
+			if (ignored > 0 && (marked < 0 || sent < 0))
+				f = c05_ignored(a, r, ignored);
+			else if (sent > 0 && !marked)
 				f = rs_finding_new(
 					a, r, RS_FAIL, RS_MAJOR,
 					"%lld CNPs were sent though no packet came marked: the NIC "
@@ -397,10 +423,7 @@ static void c05(struct rs_audit *a, const struct rs_rule *r)
 					"notification point is off",
 					(long long)marked);
 			else if (ignored > 0)
-				f = rs_finding_new(
-					a, r, RS_FAIL, RS_MAJOR,
-					"%lld CNPs were ignored: the reaction point is off",
-					(long long)ignored);
+				f = c05_ignored(a, r, ignored);
 			else
 				f = rs_finding_new(a, r, RS_PASS, RS_MAJOR,
 						   "marks and CNPs are in balance");

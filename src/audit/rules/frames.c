@@ -115,7 +115,8 @@ static void judge(struct rs_audit *a, const struct rs_rule *r, const char *host,
 	/* those that came damaged may be counted among all that came, or not */
 	share = known ? (double)bad.by / ((double)all.by + (double)bad.by) : least;
 	/* drops alone are no share: a lossy class drops by right */
-	if (share < (major < drops_major ? least : drops_noted) || (!known && major >= drops_major))
+	if (share < (major <= errors_major ? least : drops_noted) ||
+	    (!known && major >= drops_major))
 		return;
 	f = rs_finding_new(a, r, RS_FAIL,
 			   share < least || aside                   ? RS_INFO
@@ -227,23 +228,100 @@ void rs_frames_errors(struct rs_audit *a, const struct rs_rule *r, const char *h
 	passed(a, r, host, &counts[0], "hardly a frame came damaged");
 }
 
-/* NICs that count by priority: discards of one beside its own packets. */
+/* NICs that count discards by priority or queue, and what passed beside them. Two counters of
+ * mlx5's: of one that stands at 0 the other may not. bnxt's of a queue. */
+static const struct {
+	const char *bad, *all[2];
+} by_prio[] = {
+	{"rx_prio%d_discards", {"rx_prio%d_packets"}},
+	{"rx_prio%d_buf_discard", {"rx_prio%d_packets"}},
+	{"rx_discard_packets_cos%d", {"rx_packets_cos%d", "rx_packets_pri%d"}},
+};
+
+enum { BY_PRIO = sizeof(by_prio) / sizeof(*by_prio) };
+
+static const char *of_prio(char *out, size_t size, const char *form, int p)
+{
+	const char *digit = strstr(form ? form : "", "%d");
+
+	if (!digit)
+		return NULL;
+	snprintf(out, size, "%.*s%d%s", (int)(digit - form), form, p, digit + 2);
+	return out;
+}
+
+bool rs_frames_priority_drops(const struct rs_audit *a, const char *host, const char *subject)
+{
+	struct rs_rise r;
+	char name[48];
+
+	for (int p = 0; p < 8; p++)
+		for (unsigned k = 0; k < BY_PRIO; k++)
+			if (rs_look_rise(a, host, subject,
+					 of_prio(name, sizeof(name), by_prio[k].bad, p), &r) &&
+			    r.by > 0)
+				return true;
+	return false;
+}
+
+/* Has this priority paused, or been paused? Then it has PFC, whatever else was read. */
+static bool pauses(const struct rs_audit *a, const char *host, const char *subject, int p,
+		   struct rs_rise *r)
+{
+	static const char *const frames[] = {"rx_prio%d_pause", "tx_prio%d_pause",
+					     "rx_pfc_ena_frames_pri%d", "tx_pfc_ena_frames_pri%d"};
+	char name[48];
+
+	for (unsigned k = 0; k < sizeof(frames) / sizeof(*frames); k++)
+		if (rs_look_rise(a, host, subject, of_prio(name, sizeof(name), frames[k], p), r) &&
+		    r->now->number > 0)
+			return true;
+	return false;
+}
+
+/* A priority with PFC loses nothing by right, whatever the share is. */
+static bool lossless_lost(struct rs_audit *a, const struct rs_rule *r, const char *host,
+			  const char *subject, int p, const char *bad)
+{
+	enum { HANDFUL = 10 };
+	struct rs_rise lost, pause;
+	struct rs_finding *f;
+
+	if (!pauses(a, host, subject, p, &pause) || !rs_look_rise(a, host, subject, bad, &lost) ||
+	    lost.by < HANDFUL)
+		return false;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+			   "priority %d pauses and discarded %lld frames all the same, %s", p,
+			   (long long)lost.by, rs_look_since(a, &lost));
+	rs_finding_subject(a, f, host, strchr(subject, '/') + 1);
+	rs_finding_fact(f, lost.now);
+	rs_finding_fact(f, pause.now);
+	rs_finding_why(a, f,
+		       "the buffer was full although PFC is on: XOFF came too late (R08), or the "
+		       "switch does not heed it (S02)");
+	rs_finding_need(a, f, "mlnx_qos -i NETDEV; a second reading later (--since)",
+			"whether PFC is meant for it, and whether it still rises");
+	if (f)
+		f->confidence = RS_MEDIUM;
+	return true;
+}
+
 static void by_priority(struct rs_audit *a, const struct rs_rule *r, const char *host,
 			const char *subject)
 {
-	/* two counters of mlx5's: of one that stands at 0 the other may not */
-	static const char *const kinds[] = {"discards", "buf_discard"};
-
 	for (int p = 0; p < 8; p++) {
-		char of_bad[32], of_all[32], said[48];
-		const char *bad[] = {of_bad, NULL}, *all[] = {of_all, NULL};
+		char of_bad[48], of_all[2][48], said[48];
+		const char *bad[] = {of_bad, NULL}, *all[3];
 		const struct count c = {bad, all, said};
 
-		snprintf(of_all, sizeof(of_all), "rx_prio%d_packets", p);
 		snprintf(said, sizeof(said), "of priority %d were discarded", p);
-		for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
-			snprintf(of_bad, sizeof(of_bad), "rx_prio%d_%s", p, kinds[k]);
-			judge(a, r, host, subject, &c, drops_told, 1e-3);
+		for (unsigned k = 0; k < BY_PRIO; k++) {
+			of_prio(of_bad, sizeof(of_bad), by_prio[k].bad, p);
+			all[0] = of_prio(of_all[0], sizeof(of_all[0]), by_prio[k].all[0], p);
+			all[1] = of_prio(of_all[1], sizeof(of_all[1]), by_prio[k].all[1], p);
+			all[2] = NULL;
+			if (!lossless_lost(a, r, host, subject, p, of_bad))
+				judge(a, r, host, subject, &c, drops_told, 1e-3);
 		}
 	}
 }

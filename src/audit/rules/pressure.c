@@ -504,7 +504,7 @@ static unsigned c08_device(struct rs_audit *a, const struct rs_rule *r, const ch
 		rs_finding_fact(f, c.before);
 		rs_finding_why(a, f, "%s", dropped[i].why);
 	}
-	return seen && !risen;
+	return seen && !risen && !rs_frames_priority_drops(a, host, subject);
 }
 
 static void c08(struct rs_audit *a, const struct rs_rule *r)
