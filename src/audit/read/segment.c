@@ -894,6 +894,25 @@ static void name_add(struct rs_stream *s)
 	s->t->use->whole = false;
 }
 
+/* What no segment has whole. */
+static void sonic_parts(struct rs_stream *s)
+{
+	struct segment first = {.n = 1};
+	struct rs_input in;
+	uint32_t facts;
+
+	segment_input(s, &first, &in);
+	facts = rs_stream_sonic(s, &in);
+	if (!facts)
+		return;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->kept[i])
+			mark(s->t->use, s->number[i], RS_LINE_KNOWN);
+	s->t->knew = true;
+	if (rs_input_remember(s->t->a, s->host, s->t->in->path, rs_reader_sonic.name, facts))
+		s->t->a->err = -ENOMEM;
+}
+
 static void read_host(struct rs_text *t, uint16_t host, bool old)
 {
 	struct rs_stream *s = malloc(sizeof(*s));
@@ -904,6 +923,7 @@ static void read_host(struct rs_text *t, uint16_t host, bool old)
 		if (host)
 			name_add(s);
 		cut(s);
+		sonic_parts(s);
 		by_line(s);
 		settle_whole(s);
 	}

@@ -109,6 +109,10 @@ int rs_text_order(struct rs_text *t);
 /* Line i of a stream, as readers see lines. */
 void rs_stream_line(const struct rs_stream *s, uint32_t i, struct rs_line *l);
 
+/* Parts of SONiC's database among a stream's lines: how many facts; its lines are kept.
+ * sonic_parts.c */
+uint32_t rs_stream_sonic(struct rs_stream *s, const struct rs_input *in);
+
 /* ---- What is a program's, or a manual's: segment_code.c ---- */
 
 /* Marks lines of programs and scripts: one that prints what a tool prints has not printed it. */

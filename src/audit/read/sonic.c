@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit/read/readers.h"
+#include "audit/read/sonic.h"
 #include "text/document.h"
 
 static int score(const struct rs_input *in)
@@ -39,6 +40,7 @@ struct db {
 	struct entry *entry;
 	size_t n;
 	bool queues; /* the table QUEUE is there: who is not in it has no profile */
+	bool whole;  /* no part of a database */
 };
 
 static int by_key(const void *x, const void *y)
@@ -165,16 +167,17 @@ static void pfc(struct db *d, const char *subject, const char *port, const char 
 	}
 }
 
+static const struct {
+	const char *key, *table, *fact;
+} maps[] = {
+	{"dscp_to_tc_map", "DSCP_TO_TC_MAP", "dscp_to_tc"},
+	{"tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", "tc_to_pg"},
+	{"tc_to_queue_map", "TC_TO_QUEUE_MAP", "tc_to_queue"},
+	{"pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_queue"},
+};
+
 static void port_maps(struct db *d, const char *port, struct rs_value *v, void *arg)
 {
-	static const struct {
-		const char *key, *table, *fact;
-	} maps[] = {
-		{"dscp_to_tc_map", "DSCP_TO_TC_MAP", "dscp_to_tc"},
-		{"tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", "tc_to_pg"},
-		{"tc_to_queue_map", "TC_TO_QUEUE_MAP", "tc_to_queue"},
-		{"pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_queue"},
-	};
 	char subject[192], value[256], at[320];
 
 	if (!strcmp(port, "global"))
@@ -240,17 +243,55 @@ static void fact_of_row(struct db *d, const char *table, const char *key, const 
 	put(d, at, subject, name, value);
 }
 
+/* The key of a table's only row; false: it has none, or several. */
+struct only {
+	unsigned n;
+	char key[128];
+};
+
+static void count_row(struct db *d, const char *key, struct rs_value *v, void *arg)
+{
+	struct only *o = arg;
+
+	o->n++;
+	snprintf(o->key, sizeof(o->key), "%s", key);
+}
+
+/* Of a port that no row of PORT_QOS_MAP was pasted for: the only map of each kind is its own. */
+static void only_maps(struct db *d, const char *port)
+{
+	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		struct only o = {.n = 0};
+
+		each(d, maps[i].table, count_row, &o);
+		if (o.n == 1)
+			follow_map(d, &(struct follow){port, maps[i].table, o.key, maps[i].fact});
+	}
+}
+
 static void queue(struct db *d, const char *port, int q, void *arg)
 {
 	struct rs_value *v = arg;
 	char name[128], fact[64], value[64];
 
 	if (rs_document_text(rs_document_member(v, "wred_profile"), name, sizeof(name))) {
+		struct rs_value *profile;
+
 		plain_name(name);
+		profile = row(d, "WRED_PROFILE", name);
+		/* SONiC's own name of the profile for lossless queues */
+		snprintf(fact, sizeof(fact), "queue/%d/lossless_by_name", q);
+		if (!d->whole && strcasestr(name, "lossless")) {
+			put(d, NULL, port, fact, "1");
+			if (!row(d, "PORT_QOS_MAP", port + strlen("port/")))
+				only_maps(d, port);
+		}
 		snprintf(fact, sizeof(fact), "queue/%d/wred", q);
 		put(d, NULL, port, fact, name);
-		if (rs_document_text(rs_document_member(row(d, "WRED_PROFILE", name), "ecn"), value,
-				     sizeof(value))) {
+		snprintf(value, sizeof(value), "ecn_none"); /* where it says nothing */
+		rs_document_text(rs_document_member(profile, "ecn"), value, sizeof(value));
+		/* a profile that was not pasted may mark */
+		if (profile) {
 			char at[320];
 
 			snprintf(at, sizeof(at), "/WRED_PROFILE/%s/ecn", name);
@@ -483,17 +524,18 @@ static void cable(struct db *d, const char *name, struct rs_value *v, void *arg)
 	}
 }
 
-static int read_sonic(struct rs_audit *a, const struct rs_input *in)
+static int read_db(struct rs_audit *a, const struct rs_input *in, bool whole)
 {
 	struct rs_document *doc = rs_document_parse(in->data, in->size);
-	struct db d = {.a = a, .in = in, .root = doc ? rs_document_root(doc) : NULL};
+	struct db d = {
+		.a = a, .in = in, .root = doc ? rs_document_root(doc) : NULL, .whole = whole};
 
 	if (d.root && rs_value_is_map(d.root) && index_root(&d)) {
 		put(&d, NULL, "host", "role", "switch");
 		put(&d, NULL, "host", "os", "SONiC");
 		each(&d, "PORT_QOS_MAP", port_maps, NULL);
 		each(&d, "QUEUE", queues, NULL);
-		if (d.queues)
+		if (d.queues && whole)
 			put(&d, NULL, "host", "queues_seen", "1");
 		each(&d, "BUFFER_PG", groups, NULL);
 		each(&d, "PORT", port, NULL);
@@ -510,6 +552,16 @@ static int read_sonic(struct rs_audit *a, const struct rs_input *in)
 	free(d.entry);
 	rs_document_destroy(doc);
 	return a->err;
+}
+
+static int read_sonic(struct rs_audit *a, const struct rs_input *in)
+{
+	return read_db(a, in, true);
+}
+
+int rs_sonic_read_rows(struct rs_audit *a, const struct rs_input *in)
+{
+	return read_db(a, in, false);
 }
 
 static bool own_name(const struct rs_input *in, char *out, size_t size)

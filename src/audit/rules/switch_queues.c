@@ -43,7 +43,8 @@ static void s04_port(struct rs_gather *g, const struct rs_hop_view *v)
 			continue;
 		if (ecn && ecn->numeric && ecn->number) {
 			rs_gather_pass(g, ecn, NULL);
-		} else if (!ecn && !queues_seen(g->a, sw, port)) {
+		} else if (!ecn && (!queues_seen(g->a, sw, port) ||
+				    rs_hop_fact(g->a, sw, port, "queue/%d/wred", q))) {
 			g->unknown++;
 		} else {
 			rs_gather_fail(g, RS_MAJOR, sw, port, ecn,
@@ -247,6 +248,36 @@ static int free_queue(const struct rs_hop_view *v, int tc)
 	return 7;
 }
 
+/* Where PFC was not read: a queue whose profile has the name that SONiC gives that of lossless
+ * queues. */
+static const struct rs_fact *named_lossless(const struct rs_hop_view *v, int queue)
+{
+	return v->mask || v->pfc_seen
+		       ? NULL
+		       : rs_hop_fact(v->a, v->sw, v->port, "queue/%d/lossless_by_name", queue);
+}
+
+/* CNPs in such a queue, and the map leads other traffic there, too. */
+static void s06_named(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	const struct rs_fact *named;
+	struct rs_hop cnp, h;
+
+	rs_hop_find(v, g->cnp, &cnp);
+	if (cnp.queue < 0 || cnp.inferred || !(named = named_lossless(v, cnp.queue)))
+		return;
+	for (int dscp = 0; dscp < 64; dscp++) {
+		rs_hop_find(v, dscp, &h);
+		if (dscp == g->cnp || h.inferred || h.queue != cnp.queue)
+			continue;
+		rs_gather_fail(g, RS_MAJOR, v->sw, v->port, cnp.map, named,
+			       "%s puts CNPs (DSCP %d) into queue %d, which is lossless by its "
+			       "profile's name, with the data (DSCP %d)",
+			       v->sw, g->cnp, cnp.queue, dscp);
+		return;
+	}
+}
+
 static void s06_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
 	const char *sw = v->sw, *port = v->port;
@@ -254,6 +285,8 @@ static void s06_port(struct rs_gather *g, const struct rs_hop_view *v)
 	int dscp = g->cnp;
 	struct rs_hop h, best;
 
+	if (!v->mask)
+		s06_named(g, v);
 	if (!v->mask || !v->classifies)
 		return;
 	rs_hop_find(v, dscp, &h);
@@ -387,12 +420,33 @@ static bool s07_starved(struct rs_gather *g, const struct rs_hop_view *v)
 	return false;
 }
 
+/* Best effort goes strictly before a queue that is lossless by its profile's name. */
+static void s07_named(struct rs_gather *g, const struct rs_hop_view *v)
+{
+	for (int q = 1; q < 8; q++) {
+		const struct rs_fact *named = named_lossless(v, q);
+
+		if (!named || !is_strict(g->a, v->sw, v->port, 0) ||
+		    is_strict(g->a, v->sw, v->port, q) ||
+		    rs_hop_fact(g->a, v->sw, v->port, "queue/0/weight"))
+			continue;
+		rs_gather_fail(g, RS_MINOR, v->sw, v->port,
+			       rs_hop_fact(g->a, v->sw, v->port, "queue/0/scheduler"), named,
+			       "on %s queue 0 goes strictly before queue %d, which is lossless by "
+			       "its profile's name",
+			       v->sw, q);
+		return;
+	}
+}
+
 static void s07_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
 	const char *sw = v->sw, *port = v->port;
 	int cnp = g->cnp, dscp;
 	int64_t sum = 0;
 
+	if (!v->mask)
+		s07_named(g, v);
 	if (v->mask && !scheduled(g->a, sw, port))
 		g->unknown++;
 	if (!v->mask || !scheduled(g->a, sw, port) || s07_starved(g, v))
