@@ -81,17 +81,34 @@ static int score_roce(const struct rs_input *in)
 	return 0;
 }
 
+/* "6  6  CNP  Strict" of the table of classes in use: where CNPs really go; 6 where it is not
+ * there.
+ */
+static int cnp_class(const struct rs_input *in)
+{
+	struct rs_line l = {0};
+	char application[16];
+	int priority, class;
+
+	while (rs_line_next(in, &l))
+		if (sscanf(l.text, "%d %d %15s", &priority, &class, application) == 3 &&
+		    !strcmp(application, "CNP") && class >= 0 && class < 8)
+			return class;
+	return 6;
+}
+
 /* What the mode stands for (Onyx user manual, RoCE): DSCP 24 to 31 in priority and class 3, CNPs of
  * 48 in 6, marking in class 3; PFC of 3 where it is lossless. */
 static void profile(struct rs_audit *a, const struct rs_input *in, uint32_t line, bool lossless)
 {
-	char name[24];
+	char name[24], class[8];
 
+	snprintf(class, sizeof(class), "%d", cnp_class(in));
 	for (int d = 24; d < 32; d++) {
 		snprintf(name, sizeof(name), "dscp_to_tc/%d", d);
 		say(a, in, line, "*", name, "3");
 	}
-	say(a, in, line, "*", "dscp_to_tc/48", "6");
+	say(a, in, line, "*", "dscp_to_tc/48", class);
 	say(a, in, line, "*", "pfc_seen", "1");
 	say(a, in, line, "*", "pfc/3", lossless ? "1" : "0");
 }

@@ -59,6 +59,8 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_netq,
 	&rs_reader_sonic_counters,
 	&rs_reader_sonic_show,
+	&rs_reader_eos_ecn,
+	&rs_reader_sonic_ecn,
 	&rs_reader_lspci_dump,
 	&rs_reader_pci_config,
 	&rs_reader_nvidia_smi,

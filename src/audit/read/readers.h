@@ -113,6 +113,8 @@ extern const struct rs_reader rs_reader_perftest;
 extern const struct rs_reader rs_reader_bench_tables;
 extern const struct rs_reader rs_reader_tool_lines;
 extern const struct rs_reader rs_reader_ulimit;
+extern const struct rs_reader rs_reader_eos_ecn;
+extern const struct rs_reader rs_reader_sonic_ecn;
 extern const struct rs_reader rs_reader_frames;
 extern const struct rs_reader rs_reader_frames_table;
 extern const struct rs_reader rs_reader_ucx_info;

@@ -139,6 +139,8 @@ static int read_queuing(struct rs_audit *a, const struct rs_input *in)
 		     {"RxPPP", "counter/pfc_rx/%d"},
 		     {"Shutdown  ", "watchdog/%d/detected"},
 		     {"Shutdown (count)", "watchdog/%d/detected"},
+		     {"Shutdown|", "watchdog/%d/detected"},
+		     {"Restored|", "watchdog/%d/restored"},
 		     {"Restored  ", "watchdog/%d/restored"},
 		     {"Restored (count)", "watchdog/%d/restored"},
 		     {"Total pkts dropped", "counter/queue/%d/dropped"}};
@@ -164,6 +166,13 @@ static int read_queuing(struct rs_audit *a, const struct rs_input *in)
 				rs_input_add(a, in, zero.line, NULL, subject, zero.name, "0");
 			*zero.name = '\0';
 			dropped = 0;
+			snprintf(subject, sizeof(subject), "port/%s", port);
+			queue = -1;
+		}
+		/* "Ethernet1/1 Interface PFC watchdog: [Enabled]" */
+		if (sscanf(l.text, "%63[A-Za-z0-9/] Interface PFC watchdog", port) == 1 &&
+		    strstr(l.text, " Interface PFC watchdog") &&
+		    strcspn(port, "0123456789") < strlen(port)) {
 			snprintf(subject, sizeof(subject), "port/%s", port);
 			queue = -1;
 		}

@@ -160,7 +160,7 @@ static const struct twin_name {
 	{"pfc_dscp/", true, RS_MAJOR},    {"queue/", true, RS_MAJOR},
 	{"watchdog", true, RS_MAJOR},     {"trust", true, RS_MAJOR},
 	{"mtu", false, RS_MAJOR},         {"fec", false, RS_MAJOR},
-	{"speed_mbps", false, RS_MAJOR},
+	{"speed_mbps", false, RS_MAJOR},  {"wred/", true, RS_MAJOR},
 };
 
 enum { TWIN_NAMES = 256, TWIN_PORTS = 64 /* of a switch whose names are looked at */ };
