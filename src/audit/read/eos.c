@@ -478,6 +478,8 @@ static bool port_name(const char *word, char *out, size_t size)
 {
 	if (!strncmp(word, "Ethernet", 8) && isdigit((unsigned char)word[8]))
 		word += 6;
+	else if (!strncmp(word, "Eth", 3) && isdigit((unsigned char)word[3]) && strchr(word, '/'))
+		word += 1; /* NX-OS */
 	else if (strncmp(word, "Et", 2) || !isdigit((unsigned char)word[2]))
 		return false;
 	snprintf(out, size, "Ethernet%.40s", word + 2);
@@ -510,6 +512,8 @@ static void status_row(struct eos *e, uint32_t line, const char *port, char **w,
 				say(e, line, port, "admin", "down");
 			if (speed_mbps(speed) && k == 0)
 				say(e, line, port, "speed_mbps", "%d", speed_mbps(speed));
+			if (i + 4 < n && k == 0)
+				say(e, line, port, "media", "%s", w[i + 4]);
 			return;
 		}
 }
@@ -581,6 +585,17 @@ static void row(struct eos *e, enum table t, uint32_t line, char **w, unsigned n
 	}
 }
 
+/* Its ports are "Eth1/1", EOS' are "Et1/1". */
+static bool is_nxos(const struct rs_input *in)
+{
+	struct rs_line l = {.number = 0};
+
+	for (unsigned i = 0; i < 80 && rs_line_next(in, &l); i++)
+		if (!strncmp(l.text, "Eth", 3) && isdigit((unsigned char)l.text[3]))
+			return true;
+	return false;
+}
+
 static int read_show(struct rs_audit *a, const struct rs_input *in)
 {
 	struct eos e = {.a = a, .in = in};
@@ -589,7 +604,7 @@ static int read_show(struct rs_audit *a, const struct rs_input *in)
 	char *w[16];
 
 	say(&e, 0, NULL, "role", "switch");
-	say(&e, 0, NULL, "os", "EOS");
+	say(&e, 0, NULL, "os", is_nxos(in) ? "NX-OS" : "EOS");
 	while (rs_line_next(in, &l)) {
 		enum table next = heading(l.text);
 		double s;

@@ -63,9 +63,9 @@ struct state {
 	const struct rs_input *in;
 	char subject[96];
 	enum form form;
-	bool supported; /* within "Supported link modes:" */
-	long fastest;   /* of them, Mb/s */
-	bool current;   /* of rings and channels: behind "Current hardware settings:" */
+	const char *modes; /* the fact of the list of modes at hand; NULL: within none */
+	long fastest;      /* of its modes, Mb/s */
+	bool current;      /* of rings and channels: behind "Current hardware settings:" */
 };
 
 static void put(struct state *s, uint32_t line, const char *name, const char *value)
@@ -225,12 +225,17 @@ static void pair(struct state *s, uint32_t line, char *key, char *value)
 }
 
 /* "Supported link modes:   25000baseCR/Full" and the lines below it: the fastest, once it is known.
- */
+ * So of what the port offers, and of what the other end does. */
 static void mode(struct state *s, const struct rs_line *l)
 {
-	const char *base = strstr(l->text, "base");
+	static const struct {
+		const char *heading, *fact;
+	} lists[] = {{"Supported link modes", "fastest_mbps"},
+		     {"Advertised link modes", "offered_mbps"},
+		     {"Link partner advertised link modes", "partner_mbps"}};
+	const char *base = strstr(l->text, "base"), *done = s->modes;
 	char text[24];
-	long mbps = 0;
+	long mbps = 0, fastest = s->fastest;
 
 	if (s->form != SETTINGS)
 		return;
@@ -241,19 +246,21 @@ static void mode(struct state *s, const struct rs_line *l)
 			p--;
 		mbps = atol(p);
 	}
-	if (!strncmp(l->text, "Supported link modes", 20)) {
-		s->supported = true;
+	if (strchr(l->text, ':')) {
+		s->modes = NULL;
 		s->fastest = 0;
-	} else if (strchr(l->text, ':')) {
-		s->supported = false;
+		for (unsigned i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+			if (!strncmp(l->text, lists[i].heading, strlen(lists[i].heading)))
+				s->modes = lists[i].fact;
+	} else {
+		done = NULL;
 	}
-	if (s->supported && mbps > s->fastest)
+	if (s->modes && mbps > s->fastest)
 		s->fastest = mbps;
-	if (s->supported || s->fastest <= 0)
+	if (!done || fastest <= 0)
 		return;
-	snprintf(text, sizeof(text), "%ld", s->fastest);
-	put(s, l->number, "fastest_mbps", text);
-	s->fastest = 0;
+	snprintf(text, sizeof(text), "%ld", fastest);
+	put(s, l->number, done, text);
 }
 
 static int read_ethtool(struct rs_audit *a, const struct rs_input *in)

@@ -219,11 +219,59 @@ static const struct {
 	{"Time Since Last Clear [Min]", "link/minutes_since_clear"},
 };
 
+/* Gb/s of "400G_4X"; of InfiniBand's names those of a lane. 0: no speed. */
+static unsigned speed_named(const char *name, size_t n)
+{
+	static const struct {
+		const char *name;
+		unsigned gbps;
+	} lanes[] = {{"XDR", 200}, {"NDR", 100}, {"HDR", 50},
+		     {"EDR", 25},  {"FDR", 14},  {"QDR", 10}};
+
+	for (unsigned i = 0; i < sizeof(lanes) / sizeof(*lanes); i++)
+		if (n == 3 && !memcmp(name, lanes[i].name, 3))
+			return lanes[i].gbps;
+	return n < 16 && isdigit((unsigned char)*name) && memchr(name, 'G', n)
+		       ? (unsigned)atoi(name)
+		       : 0;
+}
+
+/* The fastest of "0x000000f1 (NDR,HDR,EDR)". */
+static unsigned fastest_named(const char *value)
+{
+	const char *p = strchr(value, '(');
+	unsigned best = 0;
+
+	while (p && *p && *p != ')') {
+		size_t n = strcspn(++p, ",)");
+		unsigned gbps = speed_named(p, n);
+
+		best = gbps > best ? gbps : best;
+		p += n;
+	}
+	return best;
+}
+
+/* What both the port's setting and its cable allow, beside the speed in use. */
+static void able(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
+		 const char *subject, const char *key, const char *value, unsigned both[2])
+{
+	bool cable = !strncmp(key, "Supported Cable Speed", 21);
+
+	if (!cable && strncmp(key, "Enabled Link Speed", 18))
+		return;
+	both[cable] = fastest_named(value);
+	if (both[0] && both[1])
+		rs_input_add(a, in, l->number, NULL, subject, "link/able", "%u",
+			     both[0] < both[1] ? both[0] : both[1]);
+}
+
 /* "NDR", "400G", "NDR4x": what it says, as it says it; BERs as numbers of their own. */
 static int read_link(struct rs_audit *a, const struct rs_input *in)
 {
 	char subject[96], device[128];
 	struct rs_line l = {0};
+	unsigned both[2] = {0, 0};
 
 	device_of(in, device, sizeof(device));
 	subject_of(device, subject, sizeof(subject));
@@ -234,6 +282,7 @@ static int read_link(struct rs_audit *a, const struct rs_input *in)
 
 		if (!rs_line_pair(l.text, ':', &key, &value) || !*value || !strcmp(value, "N/A"))
 			continue;
+		able(a, in, &l, subject, key, value, both);
 		for (unsigned i = 0; i < sizeof(link_facts) / sizeof(*link_facts); i++)
 			if (!strcmp(key, link_facts[i].key))
 				rs_input_add(a, in, l.number, NULL, subject, link_facts[i].fact,

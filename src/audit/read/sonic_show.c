@@ -124,6 +124,8 @@ static void status(struct show *s, char **w, unsigned n)
 		say(s, "fec", "%s", w[4]);
 	say(s, "operstate", "%s", w[7]);
 	say(s, "admin", "%s", w[8]);
+	if (n > 9 && strcmp(w[9], "N/A"))
+		say(s, "media", "%s", w[9]);
 }
 
 /* IFACE STATE FEC_CORR FEC_UNCORR FEC_SYMBOL_ERR FEC_PRE_BER */

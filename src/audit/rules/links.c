@@ -18,10 +18,10 @@ typedef void per_link(struct rs_gather *g, const char *host, const char *subject
 
 static void each_link(struct rs_gather *g, per_link *fn)
 {
-	static const char *const kinds[] = {"netdev/", "nic/", "port/"};
+	static const char *const kinds[] = {"netdev/", "nic/", "port/", "mst/"};
 
 	for (uint32_t i = 0; i < rs_facts_hosts(g->a->facts); i++)
-		for (unsigned k = 0; k < 3; k++) {
+		for (unsigned k = 0; k < 4; k++) {
 			const char *host = rs_facts_host(g->a->facts, i), *subject, *admin;
 			uint32_t at = 0;
 
@@ -231,9 +231,9 @@ static void l02_uncorrectable(struct rs_gather *g, const char *host, const char 
 			      const struct rs_fact **known)
 {
 	static const char *const names[] = {"fec_uncorrectable", "fec_uncorrectable_blocks",
-					    "effective_errors"};
+					    "effective_errors", "symbol_errors"};
 
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		struct rs_rise r;
 
 		if (!rs_look_rise(g->a, host, subject, names[i], &r))
@@ -720,8 +720,160 @@ static void l04_card(struct rs_gather *g, const char *host, const char *subject)
 		g->f->confidence = RS_MEDIUM;
 }
 
+/* What mlxlink says of the speed: Gb/s, of InfiniBand's names those of a lane. */
+static int64_t named_speed(const char *value)
+{
+	static const struct {
+		const char *name;
+		int64_t gbps;
+	} lanes[] = {{"XDR", 200}, {"NDR", 100}, {"HDR", 50},
+		     {"EDR", 25},  {"FDR", 14},  {"QDR", 10}};
+
+	for (unsigned i = 0; i < sizeof(lanes) / sizeof(*lanes); i++)
+		if (strstr(value, lanes[i].name))
+			return lanes[i].gbps;
+	return isdigit((unsigned char)*value) ? atoll(value) : 0;
+}
+
+/* A link at half, or less, of what is enabled and the cable carries; of what both ends offer. The
+ * fastest that a NIC offers alone is a note: the switch may be slower by right. */
+static void l04_able(struct rs_gather *g, const char *host, const char *subject)
+{
+	const struct rs_fact *able = rs_look(g->a, host, subject, "link/able");
+	const struct rs_fact *now = rs_look(g->a, host, subject, "link/speed");
+	const struct rs_fact *offered = rs_look(g->a, host, subject, "offered_mbps");
+	const struct rs_fact *partner = rs_look(g->a, host, subject, "partner_mbps");
+	const char *state = rs_facts_value(g->a->facts, host, subject, "link/state");
+	bool both = offered && partner;
+
+	if (able && now && (!state || strcasestr(state, "active"))) {
+		int64_t gbps = named_speed(now->value);
+
+		if (gbps <= 0 || gbps * 2 > able->number)
+			return;
+		rs_gather_fail(g, RS_MAJOR, host, as_port(g->a, subject), now, able,
+			       "%s: a link runs at %s, and its setting and its cable allow twice "
+			       "as much or more",
+			       host, now->value);
+		if (g->f)
+			g->f->confidence = RS_MEDIUM;
+		return;
+	}
+	now = rs_look(g->a, host, subject, "speed_mbps");
+	if (strncmp(subject, "netdev/", 7) || !now || !now->numeric || now->number <= 0 ||
+	    !offered || now->number * 2 > offered->number ||
+	    (partner && now->number * 2 > partner->number) || rs_look_aside(g->a, host, subject))
+		return;
+	rs_gather_fail(g, both ? RS_MAJOR : RS_INFO, host, as_port(g->a, subject), now,
+		       both ? partner : offered,
+		       both ? "%s: a link runs at %lldG, and both ends offer %lldG"
+			    : "%s: a link runs at %lldG, and the NIC offers %lldG",
+		       host, (long long)now->number / 1000,
+		       (long long)(both && partner->number < offered->number ? partner->number
+									     : offered->number) /
+			       1000);
+	if (g->f)
+		g->f->confidence = RS_MEDIUM;
+}
+
+/* Gb/s in the name of a port's module: "400GBASE-CR8", "QSFP-DD-400G-DR4". 0: it says none. */
+static int64_t media_gbps(const char *media)
+{
+	for (const char *p = media; (p = strpbrk(p, "0123456789")); p += strspn(p, "0123456789")) {
+		const char *end = p + strspn(p, "0123456789");
+
+		if (*end == 'G' && (end[1] == '-' || !strncasecmp(end + 1, "base", 4) || !end[1]))
+			return atoll(p);
+	}
+	return 0;
+}
+
+/* Is another port of this one's cage in the list ("Ethernet1/2" beside "Ethernet1/1" of EOS,
+ * "Ethernet1/1/2" beside "Ethernet1/1/1" of NX-OS)? Then its module may be split. */
+static bool is_split(const struct rs_audit *a, const char *sw, const char *port)
+{
+	bool nxos = !strcmp(rs_hop_os(a, sw), "NX-OS");
+	const char *slash = strrchr(port, '/'), *other;
+	size_t n = (size_t)(slash - port) + 1;
+	uint32_t at = 0;
+
+	if (n <= strlen("port/") || (nxos && strchr(port + strlen("port/"), '/') == slash))
+		return false;
+	while ((other = rs_facts_subject(a->facts, &at, sw, "port/")))
+		if (strcmp(other, port) && !strncmp(other, port, n) && !strchr(other + n, '/'))
+			return true;
+	return false;
+}
+
+/* The speed that a port's module is named for; else the fastest of ports with as many lanes and a
+ * module of that name, where four have it. 0: not known. */
+static int64_t rated_mbps(const struct rs_audit *a, const char *sw, const char *port,
+			  const struct rs_fact *media, bool *named)
+{
+	int64_t rated = media_gbps(media->value) * 1000, best = 0;
+	int64_t lanes = rs_look_number(a, sw, port, "lanes", -1);
+	const char *other;
+	unsigned n = 0;
+	uint32_t at = 0;
+
+	*named = rated > 0;
+	while (!rated && lanes > 0 && (other = rs_facts_subject(a->facts, &at, sw, "port/"))) {
+		const char *m = rs_facts_value(a->facts, sw, other, "media");
+		int64_t mbps = rs_look_number(a, sw, other, "speed_mbps", 0);
+
+		if (!m || strcmp(m, media->value) ||
+		    rs_look_number(a, sw, other, "lanes", -1) != lanes)
+			continue;
+		n = mbps > best ? 1 : n + (mbps == best);
+		best = mbps > best ? mbps : best;
+	}
+	return rated ? rated : n >= 3 ? best : 0;
+}
+
+/* One port at half the speed, or less, of its module, where the others of that module run at
+ * theirs. */
+static void l04_media(struct rs_gather *g, const char *sw)
+{
+	const struct rs_fact *media, *speed;
+	const char *port, *other;
+	uint32_t at = 0;
+
+	while ((port = rs_facts_subject(g->a->facts, &at, sw, "port/"))) {
+		unsigned full = 0, slow = 0;
+		uint32_t next = 0;
+		int64_t rated;
+		bool named;
+
+		media = rs_facts_get(g->a->facts, sw, port, "media");
+		speed = rs_look(g->a, sw, port, "speed_mbps");
+		rated = media ? rated_mbps(g->a, sw, port, media, &named) : 0;
+		if (!rated || !speed || !speed->numeric || speed->number * 2 > rated ||
+		    (named && is_split(g->a, sw, port)))
+			continue;
+		while ((other = rs_facts_subject(g->a->facts, &next, sw, "port/"))) {
+			const char *m = rs_facts_value(g->a->facts, sw, other, "media");
+			int64_t mbps = rs_look_number(g->a, sw, other, "speed_mbps", 0);
+
+			if (!m || strcmp(m, media->value))
+				continue;
+			full += mbps >= rated;
+			slow += mbps * 2 <= rated;
+		}
+		if (slow * 3 > full)
+			continue;
+		rs_gather_fail(g, named ? RS_MAJOR : RS_MINOR, sw, port, speed, media,
+			       "a port of %s runs at %lldG, and %u others with such a module (%s) "
+			       "at %lldG",
+			       sw, (long long)speed->number / 1000, full, media->value,
+			       (long long)rated / 1000);
+		if (g->f)
+			g->f->confidence = RS_MEDIUM;
+	}
+}
+
 static void l04_link(struct rs_gather *g, const char *host, const char *subject)
 {
+	l04_able(g, host, subject);
 	l04_fastest(g, host, subject);
 	l04_slowest(g, host, subject);
 	l04_type(g, host, subject);
@@ -755,6 +907,7 @@ static void l04(struct rs_audit *a, const struct rs_rule *r)
 		uint32_t at = 0;
 
 		l04_could_be(&g, host);
+		l04_media(&g, host);
 		while ((link = rs_facts_subject(a->facts, &at, host, "link/")))
 			if (!rs_facts_value(a->facts, host, link, "could_be"))
 				l04_lane(&g, host, link);
