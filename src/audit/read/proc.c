@@ -395,6 +395,24 @@ static int score_interrupts(const struct rs_input *in)
 	return !strncmp(p, "CPU0", 4) && rs_input_has(in, ":") ? 88 : 0;
 }
 
+/* The CPU that took most of an interrupt, of the counts behind its number; -1: it never came. */
+static int busiest(const char *counts)
+{
+	unsigned long long n, most = 0, all = 0;
+	int best = -1, used;
+
+	for (int cpu = 0;
+	     sscanf(counts, " %llu%n", &n, &used) == 1 && isspace((unsigned char)counts[used]);
+	     cpu++, counts += used) {
+		all += n;
+		if (n > most) {
+			most = n;
+			best = cpu;
+		}
+	}
+	return most >= 1000 && most > all - all / 10 ? best : -1;
+}
+
 static int read_interrupts(struct rs_audit *a, const struct rs_input *in)
 {
 	struct rs_line l = {0};
@@ -403,13 +421,16 @@ static int read_interrupts(struct rs_audit *a, const struct rs_input *in)
 
 	while (rs_line_next(in, &l)) {
 		const char *last = strrchr(l.text, ' ');
-		int used = 0;
+		int used = 0, cpu;
 
 		/* numbered ones; NMI, LOC and the like have no device */
 		if (sscanf(l.text, "%u:%n", &irq, &used) != 1 || !used || !last)
 			continue;
 		snprintf(subject, sizeof(subject), "irq/%u", irq);
 		rs_input_add(a, in, l.number, NULL, subject, "action", "%s", last + 1);
+		cpu = busiest(l.text + used);
+		if (cpu >= 0)
+			rs_input_add(a, in, l.number, NULL, subject, "ran_on", "%d", cpu);
 	}
 	return a->err;
 }

@@ -81,6 +81,7 @@ const struct rs_reader *const rs_readers[] = {
 	&rs_reader_lscpu,
 	&rs_reader_limits,
 	&rs_reader_interrupts,
+	&rs_reader_irq_affinity,
 	&rs_reader_kubernetes,
 	&rs_reader_dcb,
 	&rs_reader_dcb_json,

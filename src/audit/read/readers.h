@@ -85,6 +85,7 @@ extern const struct rs_reader rs_reader_numactl;
 extern const struct rs_reader rs_reader_lscpu;
 extern const struct rs_reader rs_reader_limits;
 extern const struct rs_reader rs_reader_interrupts;
+extern const struct rs_reader rs_reader_irq_affinity;
 extern const struct rs_reader rs_reader_kubernetes;
 extern const struct rs_reader rs_reader_dcb;
 extern const struct rs_reader rs_reader_dcb_json;

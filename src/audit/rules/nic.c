@@ -61,6 +61,8 @@ static const char *netdev_of(struct rs_audit *a, const char *host, const char *p
 	const char *nic;
 	uint32_t at = 0;
 
+	if (!strncmp(pci, "netdev/", 7))
+		return pci + 7;
 	while ((nic = rs_facts_subject(a->facts, &at, host, "nic/"))) {
 		const char *netdev = rs_facts_value(a->facts, host, nic, "netdev");
 		char own[160];
@@ -82,6 +84,35 @@ static void h04_fix(struct rs_audit *a, struct rs_finding *f, const char *host, 
 		       netdev_of(a, host, pci));
 }
 
+/* The CPUs of a device's own node. */
+static const struct rs_fact *node_cpus(const struct rs_audit *a, const char *host,
+				       const char *subject)
+{
+	int64_t node = rs_look_number(a, host, subject, "numa_node", -1);
+	char name[48];
+
+	snprintf(name, sizeof(name), "numa_cpus/%lld", (long long)node);
+	return node < 0 ? NULL : rs_facts_get(a->facts, host, "host", name);
+}
+
+/* The CPUs that are near to an interrupt's device, whose name goes to *part; NULL: not known. */
+static const struct rs_fact *near_irq(const struct rs_audit *a, const char *host, const char *irq,
+				      char *part, size_t size)
+{
+	const char *action = rs_facts_value(a->facts, host, irq, "action");
+	const char *netdev = rs_facts_value(a->facts, host, irq, "netdev");
+	const struct rs_fact *near;
+
+	if (action && function_of(action, part, size)) {
+		near = rs_facts_get(a->facts, host, part, "local_cpus");
+		return near ? near : node_cpus(a, host, part);
+	}
+	if (!netdev)
+		return NULL;
+	snprintf(part, size, "netdev/%s", netdev);
+	return node_cpus(a, host, part);
+}
+
 static void h04_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	uint8_t mine[CPUS / 8], local[CPUS / 8];
@@ -89,15 +120,17 @@ static void h04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	unsigned right = 0, blind = 0;
 	const char *irq;
 	uint32_t at = 0;
-	char pci[96];
+	char part[96];
 
 	while ((irq = rs_facts_subject(a->facts, &at, host, "irq/"))) {
-		const char *action = rs_facts_value(a->facts, host, irq, "action");
 		const struct rs_fact *cpus = rs_facts_get(a->facts, host, irq, "cpus"), *near;
 
-		if (!action || !function_of(action, pci, sizeof(pci)))
+		*part = '\0';
+		near = near_irq(a, host, irq, part, sizeof(part));
+		if (!*part)
 			continue;
-		near = rs_facts_get(a->facts, host, pci, "local_cpus");
+		/* where it went, where nobody says where it may go */
+		cpus = cpus ? cpus : rs_facts_get(a->facts, host, irq, "ran_on");
 		if (!cpus || !near || !cpu_list(cpus->value, mine) ||
 		    !cpu_list(near->value, local)) {
 			blind++;
@@ -111,13 +144,13 @@ static void h04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 			f = rs_finding_new(
 				a, r, RS_FAIL, RS_MINOR,
 				"completion interrupts of %s go to CPUs of another socket",
-				pci + 4);
-			rs_finding_subject(a, f, host, pci + 4);
+				strchr(part, '/') + 1);
+			rs_finding_subject(a, f, host, strchr(part, '/') + 1);
 			rs_finding_why(a, f,
 				       "each wake-up crosses the sockets; software that polls "
 				       "(NCCL) takes few of them, so this costs it next to "
 				       "nothing");
-			h04_fix(a, f, host, pci);
+			h04_fix(a, f, host, part);
 			rs_finding_unpriced(a, f, "polling data paths take few interrupts");
 		}
 		rs_finding_fact(f, cpus);
