@@ -92,6 +92,28 @@ static bool shares_host(const struct rs_finding *a, const struct rs_finding *b)
 	return false;
 }
 
+/* Is all that the effect is about among the parts of its cause? A port that is down does not
+ * explain that a list names another device, or one that is not there. */
+static bool covers(const struct rs_finding *cause, const struct rs_finding *effect)
+{
+	uint32_t n =
+		cause->n_subjects < RS_FINDING_SUBJECTS ? cause->n_subjects : RS_FINDING_SUBJECTS;
+	uint32_t m =
+		effect->n_subjects < RS_FINDING_SUBJECTS ? effect->n_subjects : RS_FINDING_SUBJECTS;
+
+	for (uint32_t k = 0; k < m; k++) {
+		const char *part = effect->subject[k].part;
+		bool found = false;
+
+		for (uint32_t i = 0; i < n; i++)
+			found |= !cause->subject[i].part ||
+				 (part && !strcmp(part, cause->subject[i].part));
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
 static void join(struct rs_finding *cause, struct rs_finding *effect)
 {
 	/* no circle: a cause's own causes do not lead back */
@@ -141,7 +163,10 @@ static void find_causes(struct rs_audit *a)
 				    !effect->root && effect->verdict == RS_FAIL &&
 				    as_sure(cause, effect) &&
 				    !strcmp(effect->rule->id, because[k].effect) &&
-				    shares_host(cause, effect))
+				    shares_host(cause, effect) &&
+				    (strcmp(because[k].cause, "H09") != 0 ||
+				     strcmp(because[k].effect, "N04") != 0 ||
+				     covers(cause, effect)))
 					join(cause, effect);
 			}
 		}

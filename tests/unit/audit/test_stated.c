@@ -265,6 +265,37 @@ static void test_a_minor_finding_explains_no_sure_one(void **state)
 	rs_audit_destroy(a);
 }
 
+/* A port that is down explains a list that takes it, not one that names a device too many. */
+static void test_a_port_explains_its_own_place_in_a_list_alone(void **state)
+{
+	static const struct {
+		const char *list;
+		bool explained;
+	} cases[] = {{"mlx5_0,mlx5_2", true}, {"mlx5_0,mlx5_2,mlx5_7", false}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		char text[512];
+		struct rs_audit *a;
+		unsigned seen = 0;
+
+		snprintf(text, sizeof(text),
+			 "$ rdma link\n"
+			 "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev ens3f0np0\n"
+			 "link mlx5_1/1 state ACTIVE physical_state LINK_UP netdev ens3f1np1\n"
+			 "link mlx5_2/1 state DOWN physical_state DISABLED netdev ens4f0np0\n"
+			 "$ env | grep NCCL\nNCCL_IB_HCA=%s\n",
+			 cases[i].list);
+		a = judged(text);
+		for (uint32_t k = 0; k < a->n_findings; k++)
+			if (!strcmp(a->findings[k]->rule->id, "N04")) {
+				seen++;
+				assert_int_equal(a->findings[k]->cause != NULL, cases[i].explained);
+			}
+		assert_int_equal(seen, 1);
+		rs_audit_destroy(a);
+	}
+}
+
 static void test_settings_columns_and_other_parts_accuse_nothing(void **state)
 {
 	static const char *const lines[] = {
@@ -399,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_a_sentence_accuses_little),
 		cmocka_unit_test(test_what_was_said_first_by_a_program_comes_first),
 		cmocka_unit_test(test_a_minor_finding_explains_no_sure_one),
+		cmocka_unit_test(test_a_port_explains_its_own_place_in_a_list_alone),
 		cmocka_unit_test(test_settings_columns_and_other_parts_accuse_nothing),
 		cmocka_unit_test(test_words_alone_are_minor),
 		cmocka_unit_test(test_a_known_message_is_said_once),
