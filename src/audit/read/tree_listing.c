@@ -6,6 +6,8 @@
 #include "audit/read/place.h"
 #include "audit/read/readers.h"
 
+enum { PATH = 512 };
+
 static int score_tree(const struct rs_input *in)
 {
 	/* a short value at a known place */
@@ -18,9 +20,31 @@ static int read_tree(struct rs_audit *a, const struct rs_input *in)
 	return a->err;
 }
 
+/* A path below a port's or a device's own directory, where somebody stood:
+ * "hw_counters/np_cnp_sent", "ports/1/state". Which device it is no line says. false: no such path.
+ */
+static bool below(const char *path, char *full, size_t size)
+{
+	static const struct {
+		const char *begins, *above;
+	} dirs[] = {{"hw_counters/", "unnamed/ports/1/"},
+		    {"counters/", "unnamed/ports/1/"},
+		    {"gids/", "unnamed/ports/1/"},
+		    {"gid_attrs/", "unnamed/ports/1/"},
+		    {"ports/", "unnamed/"}};
+
+	path += !strncmp(path, "./", 2) ? 2 : 0;
+	for (unsigned i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		if (!strncmp(path, dirs[i].begins, strlen(dirs[i].begins))) {
+			snprintf(full, size, "%s%s", dirs[i].above, path);
+			return rs_place_known(full);
+		}
+	return false;
+}
+
 /* Cuts "path:value": at the first separator that leaves a known place before it. Bus addresses have
  * colons of their own. */
-static bool split(char *text, char **path, char **value)
+static bool split(char *text, char **path, char **value, char full[PATH])
 {
 	for (char *p = text; *p; p++) {
 		char was = *p;
@@ -33,8 +57,8 @@ static bool split(char *text, char **path, char **value)
 		was = *end;
 		*end = '\0';
 		/* a sentence or a log's line that names a file is none */
-		if (!strpbrk(text, " \"{(") && rs_place_known(text)) {
-			*path = text;
+		if (!strpbrk(text, " \"{(") && (rs_place_known(text) || below(text, full, PATH))) {
+			*path = rs_place_known(text) ? text : full;
 			*value = p + 1 + strspn(p + 1, " \t");
 			return true;
 		}
@@ -49,9 +73,9 @@ static int score_listing(const struct rs_input *in)
 	unsigned yes = 0;
 
 	while (rs_line_next(in, &l) && l.number < 50) {
-		char *path, *value;
+		char *path, *value, full[PATH];
 
-		yes += split(l.text, &path, &value);
+		yes += split(l.text, &path, &value, full);
 	}
 	return yes ? 65 : 0;
 }
@@ -61,9 +85,9 @@ static int read_listing(struct rs_audit *a, const struct rs_input *in)
 	struct rs_line l = {0};
 
 	while (rs_line_next(in, &l)) {
-		char *path, *value;
+		char *path, *value, full[PATH];
 
-		if (split(l.text, &path, &value))
+		if (split(l.text, &path, &value, full))
 			rs_place_add(a, in, l.number, path, value);
 	}
 	return a->err;
