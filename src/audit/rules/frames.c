@@ -19,53 +19,42 @@ static const double told = 1e-7, errors_major = 1e-5, drops_noted = 1e-6, drops_
 enum { ERRORS_MANY = 1000000 };
 
 /* Names of one count, the first that is known counts. */
-static const char *const frames_in[] = {"frames_in",
-					"rx_packets_phy",
-					"rx_packets",
-					"HwIfInUcastPkts",
-					"rx_pkts",
-					"rx_ucast_packets",
-					"rx_good_frames",
-					"rx_unicast.nic",
-					"frames_rx_ok",
-					"rx_ucast_frames",
-					NULL};
+static const char *const frames_in[] = {"frames_in",       "rx_packets_phy",  "rx_packets",
+					"HwIfInUcastPkts", "rx_pkts",         "rx_ucast_packets",
+					"rx_good_frames",  "rx_unicast.nic",  "port.rx_unicast",
+					"frames_rx_ok",    "rx_ucast_frames", NULL};
 static const char *const frames_out[] = {"frames_out", "tx_packets_phy", "tx_packets",
 					 "HwIfOutUcastPkts", NULL};
-static const char *const errors_in[] = {"errors_in",
-					"crc_in",
-					"symbol_in",
-					"rx_crc_errors_phy",
-					"rx_fcs_errors",
-					"HwIfInErrors",
-					"rx_fcs_err_frames",
-					"frames_rx_bad_fcs",
-					"rx_crc_errors.nic",
-					"rx_crc_errors",
-					NULL};
+static const char *const errors_in[] = {"errors_in",         "crc_in",
+					"symbol_in",         "rx_crc_errors_phy",
+					"rx_fcs_errors",     "HwIfInErrors",
+					"rx_fcs_err_frames", "frames_rx_bad_fcs",
+					"rx_crc_errors.nic", "port.rx_crc_errors",
+					"rx_crc_errors",     NULL};
 static const char *const errors_out[] = {"errors_out", "HwIfOutErrors", NULL};
-static const char *const drops_in[] = {"dropped_in",
-				       "HwIfInDiscards",
-				       "rx_discards_phy",
-				       "rx_missed_errors",
-				       "rx_drops_no_frags",
-				       "rx_discards",
-				       "rx_dropped",
-				       "rx_total_discard_pkts",
-				       "rx_stat_discard",
-				       "rx_dropped.nic",
-				       "frames_rx_dropped",
-				       "rx_no_buffer_count",
-				       NULL};
+static const char *const drops_in[] = {
+	"dropped_in",        "HwIfInDiscards", "rx_discards_phy",    "rx_missed_errors",
+	"rx_drops_no_frags", "rx_discards",    "rx_dropped",         "rx_total_discard_pkts",
+	"rx_stat_discard",   "rx_dropped.nic", "rx_no_buffer_count", NULL};
 static const char *const drops_out[] = {"dropped_out", "HwIfOutQDrops", "HwIfOutDiscards", NULL};
 
 static bool first(const struct rs_audit *a, const char *host, const char *subject,
 		  const char *const *names, struct rs_rise *r)
 {
+	struct rs_rise one;
+	bool any = false;
+
+	/* two names may be two places where frames are lost: of one that stands at 0 the other may
+	 * not */
 	for (; *names; names++)
-		if (rs_look_rise(a, host, subject, *names, r))
-			return true;
-	return false;
+		if (rs_look_rise(a, host, subject, *names, &one)) {
+			if (!any || (r->by <= 0 && one.by > 0))
+				*r = one;
+			any = true;
+			if (one.by > 0)
+				break;
+		}
+	return any;
 }
 
 /* Interfaces of software carry no frames of RoCE. */
