@@ -1,5 +1,6 @@
 /* Lines that say that something failed (failure.h). */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include "audit/facts/kernel_line.h"
@@ -34,6 +35,53 @@ static bool is_nothing(const char *p)
 	return false;
 }
 
+/* "0 output buffer failures", ", - underruns, - errors": a count of a list of counts that is
+ * nothing, or that this port does not keep. */
+static bool counts_nothing(const char *text, const char *at)
+{
+	const char *field = at;
+
+	while (field > text && !strchr(",:", field[-1]))
+		field--;
+	field += strspn(field, " \t");
+	if ((*field != '0' && *field != '-') || field[1] != ' ' || field >= at ||
+	    (*field == '-' && !strstr(text, ", ")))
+		return false;
+	for (const char *p = field + 1; p < at; p++)
+		if (!islower((unsigned char)*p) && *p != ' ')
+			return false;
+	return true;
+}
+
+/* "0.00% packet loss" */
+static bool no_share(const char *text, const char *at)
+{
+	const char *p = at;
+
+	while (p > text && p[-1] == ' ')
+		p--;
+	if (p == text || *--p != '%')
+		return false;
+	while (p > text && (isdigit((unsigned char)p[-1]) || p[-1] == '.'))
+		p--;
+	return isdigit((unsigned char)*p) && strtod(p, NULL) <= 0;
+}
+
+/* "Keepalive timeout: 30", "timeout = 120 sec": a setting, and nothing is said behind it. */
+static bool is_limit(const char *p)
+{
+	p += strspn(p, " \t");
+	if (*p != ':' && *p != '=')
+		return false;
+	p += 1 + strspn(p + 1, " \t");
+	if (!isdigit((unsigned char)*p))
+		return false;
+	p += strspn(p, "0123456789.");
+	p += strspn(p, " \t");
+	p += strspn(p, "abcdefghijklmnopqrstuvwxyz");
+	return !*p || *p == ',' || *p == ';' || *p == '\r';
+}
+
 /* "0 errors", "errors: 0", "error-correction": the word without its meaning. */
 static bool denied(const char *text, const char *at, size_t n)
 {
@@ -52,7 +100,13 @@ static bool denied(const char *text, const char *at, size_t n)
 		return true;
 	if (p - text >= 3 && !strncasecmp(p - 3, "not", 3))
 		return true;
+	if (counts_nothing(text, at) || no_share(text, at))
+		return true;
 	p = at + n;
+	/* "forward error correction" */
+	if (!strncasecmp(p, " correct", 8) ||
+	    (n >= 7 && !strncasecmp(p - 7, "timeout", 7) && is_limit(p)))
+		return true;
 	if (is_nothing(p - (strchr(":=", p[-1]) != NULL)))
 		return true;
 	p += strspn(p, "s_:= \t");

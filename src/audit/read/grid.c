@@ -48,6 +48,9 @@ void rs_grid_tell(struct rs_grid *g, const char *key)
 						    "hsrp | ntp | dhcp | lldp | cdp ",
 						    g->command)))
 		key = "drops-few";
+	/* "show ip bgp aggregate-address": neither a session nor a bundle */
+	if (key && rs_term_in("aggregate", g->command))
+		return;
 	/* a port that is shut sends no light, and gets none */
 	if (key && g->shut &&
 	    (!strcmp(key, "light-low") || !strcmp(key, "optics-alarm") ||
@@ -138,6 +141,11 @@ void rs_grid_judge(struct rs_grid *g, const char *name, const char *value)
 	g->shut |= key && !strcmp(key, "port-disabled") && rs_term_in(" state | status ", plain);
 	/* a pseudowire's neighbour below a port's name */
 	if (key && !strncmp(key, "port-", 5) && !strncmp(g->line.text, "Neighbor ", 9))
+		return;
+	/* what came in all, below another table's heading of errors (Junos) */
+	if (key && !strncmp(key, "errors-", 7) &&
+	    rs_term_in(" total packets| unicast packets| multicast packets| broadcast packets",
+		       plain))
 		return;
 	/* a session's flaps are no port's */
 	if (key && !strcmp(key, "flaps-many") && rs_term_in(" bgp", g->context))
