@@ -245,6 +245,8 @@ static void receive_stream(int port)
 	for (;;) {
 		int n = recvmmsg(fd, m, BATCH, MSG_WAITFORONE, NULL);
 
+		if (n < 0 && errno == EINTR) /* it was stopped for a while: beside */
+			continue;
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n < 0)
