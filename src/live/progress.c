@@ -74,15 +74,27 @@ static int64_t pause_ns(const struct rs_live *l)
 	return ns < rs_live_tuning.pause_ns ? ns : rs_live_tuning.pause_ns;
 }
 
+/* Who reads knows what is yet to come, and does not wait beyond the end of it. */
+static int64_t gathering_ns(const struct rs_live *l)
+{
+	const struct rs_qp *qp = l->reader ? rs_nic_find_qp(l->nic, l->reader) : NULL;
+	int64_t ns = pause_ns(l), rest;
+
+	if (!l->reader)
+		return ns;
+	rest = qp ? rs_gather_takes(&l->gather, rs_qp_awaited(qp)) : 0;
+	return rest < ns ? rest : ns;
+}
+
 /*
  * Looking at a socket for each datagram that comes costs its sender the lines that both write, and
  * an ACK each. A stream is left to gather for a while, once nothing is left of it. Who answers with
- * data of its own is not one.
+ * data of its own is not one; who asks for more by a READ is.
  */
 static void judge_stream(struct rs_live *l, bool any, int64_t now)
 {
-	uint64_t data = rs_nic_get_counters(l->nic)->tx_data_packets;
-
+	uint64_t data = rs_nic_get_counters(l->nic)->tx_data_bytes;
+	int64_t ns;
 	bool waits;
 
 	/* since the last look: what a woken application answers, it posts behind one */
@@ -94,9 +106,10 @@ static void judge_stream(struct rs_live *l, bool any, int64_t now)
 	if (any)
 		l->bulk_ns = now;
 	waits = rs_gather_looked(&l->gather, l->came, now);
-	l->came = 0;
-	if (waits && any && !l->more && pause_ns(l) >= rs_live_tuning.pause_min_ns)
-		l->pause_until = rs_clock_ns() + pause_ns(l);
+	ns = waits && any && !l->more ? gathering_ns(l) : 0;
+	l->came = l->reader = 0;
+	if (ns >= rs_live_tuning.pause_min_ns)
+		l->pause_until = rs_clock_ns() + ns;
 }
 
 static void wake(struct rs_live *l)
@@ -226,6 +239,13 @@ static bool may_rest(struct rs_live *l)
 	       deadline(l) - rs_live_clock(l) > rs_live_tuning.rest_late_ns * RS_NS;
 }
 
+/* A stream gathers, and rings bring nothing: who polls has nothing to look at for a while. */
+static bool may_doze(const struct rs_live *l, int64_t now)
+{
+	return l->pause_until - now >= rs_live_tuning.pause_rest_ns &&
+	       !rs_shm_heard_within(l, now, rs_live_tuning.active_ns);
+}
+
 bool rs_live_progress(struct rs_live *l)
 {
 	int64_t now = rs_live_ns();
@@ -248,7 +268,7 @@ bool rs_live_progress(struct rs_live *l)
 		return true;
 	}
 	l->polling = false;
-	l->rest = look && may_rest(l);
+	l->rest = look ? may_rest(l) : may_doze(l, now);
 	return !l->rest && (!look || now - l->received_ns < rs_live_tuning.spin_ns);
 }
 
@@ -662,6 +682,7 @@ int rs_progress_start(struct rs_live *l)
 						.gap_ns = rs_live_tuning.stream_gap_ns,
 						.slower = rs_live_tuning.stream_slower,
 						.tries = rs_live_tuning.stream_tries,
+						.agree = rs_live_tuning.stream_agree,
 						.rest = rs_live_tuning.stream_rest,
 						.rest_most = rs_live_tuning.stream_rest_most};
 	sigset_t every, old;

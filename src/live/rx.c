@@ -166,6 +166,8 @@ void rs_rx_give(struct rs_live *l, struct rs_packet *p, rs_time now)
 	rs_live_arrives();
 	if (f & RS_F_READ && f & RS_F_REQUEST)
 		join_reader(l, p->dest_qp);
+	else if (f & RS_F_READ)
+		l->reader = p->dest_qp;
 	if (__builtin_expect(l->stamps != NULL, 0))
 		rs_stamps_complete(l, p, now);
 	rs_flow_rx(&l->flow, p, now);
@@ -462,6 +464,8 @@ static unsigned take_middles(struct rs_live *l, const struct rs_datagram *d, siz
 		return 0;
 	p.bth_flags = (uint8_t)(p.bth_flags & ~RS_BTH_ACKREQ) | (asks ? RS_BTH_ACKREQ : 0);
 	rs_live_arrives();
+	if (rs_opcodes[p.opcode].flags & RS_F_READ)
+		l->reader = p.dest_qp;
 	rs_flow_rx_middles(&l->flow, &p, n, d->n, d->now);
 	return n;
 }

@@ -206,6 +206,7 @@ struct rs_live {
 	uint64_t bulk, bulk_data, came;
 	int64_t bulk_ns, pause_until;
 	struct rs_gather gather;
+	uint32_t reader;      /* whose READ's answer came since then; 0: none did */
 	bool more;            /* the last look left some in the socket */
 	bool polling;         /* the application drives */
 	bool deferred;        /* what it posted waits for the next look */

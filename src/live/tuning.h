@@ -100,11 +100,18 @@ struct rs_live_tuning {
 	uint64_t stream_bytes;
 	int64_t stream_gap_ns, pause_ns, pause_min_ns, pause_bytes_a_ns;
 	/* Pauses are made where a stretch takes no more per cent longer with them than without,
-	 * which is measured anew after so many; else they rest for so many stretches at first,
-	 * twice as many each time, and at most. By judgement: test_gather holds that no sender that
-	 * waits for ACKs is slowed by more. Measured as a whole (bench/README.md): 64 KiB, one at a
-	 * time, 4 Gb/s before, 10 so. Not swept yet. */
-	unsigned stream_slower, stream_tries, stream_rest, stream_rest_most;
+	 * which is measured anew after so many, and after one that was slower. So many slower ones
+	 * in a row agree that pauses slow; then they rest for so many stretches at first, twice as
+	 * many each time, and at most. By judgement: test_gather holds that no sender that waits
+	 * for ACKs is slowed by more. Measured as a whole (bench/README.md): 64 KiB, one at a
+	 * time, 4 Gb/s before, 10 so; and with 1 that was enough, streams beside other work went
+	 * without pauses, 1.1 of bare sends where 1.5 is had. Not swept yet. */
+	unsigned stream_slower, stream_tries, stream_agree, stream_rest, stream_rest_most;
+	/* Of a pause so much is left: the program's poll may sleep rest_ns of it, 20 us, to which
+	 * Linux adds 50 at most. Measured (bench/README.md): a receiver of SENDs that spins
+	 * meanwhile takes lines of the socket and, on a virtual machine, speed from its sender: 1.0
+	 * to 1.4 of bare sends for 1.6 to 1.7. */
+	int64_t pause_rest_ns;
 	/* Bytes of a datagram, or of coalesced ones, that belong to a stream (measured: WRITEs of
 	 * 10,000 bytes 7.4 Gb/s with 16 KiB, 14.0 so); and that have their ACKs not wait for
 	 * answers. Of the second x/2: 10 % more calls to receive where 64 bytes stream; 2x: no

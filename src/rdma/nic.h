@@ -516,6 +516,9 @@ void rs_qp_hold(struct rs_nic *nic, struct rs_qp *qp, bool held);
 /* The same of READ responses, and of the ACKs that come after them in order. */
 void rs_qp_hold_reads(struct rs_nic *nic, struct rs_qp *qp, bool held);
 uint64_t rs_qp_unacked(const struct rs_qp *qp);
+/* The payload that was asked for by READs and has not come yet, and what its WRITEs and SENDs have
+ * on their way. */
+uint64_t rs_qp_awaited(const struct rs_qp *qp);
 /* The bytes of frames that were acknowledged so far. */
 uint64_t rs_qp_acked(const struct rs_qp *qp);
 /* The oldest PSN that is not acknowledged, or answered. */

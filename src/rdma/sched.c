@@ -152,6 +152,11 @@ uint64_t rs_qp_unacked(const struct rs_qp *qp)
 	return qp->sent - qp->acked - off;
 }
 
+uint64_t rs_qp_awaited(const struct rs_qp *qp)
+{
+	return (uint64_t)rs_qp_in_flight(qp) * qp->mtu;
+}
+
 uint32_t rs_qp_oldest(const struct rs_qp *qp)
 {
 	return qp->una_psn;

@@ -32,20 +32,40 @@ static bool is_slower(const struct rs_gather *g, int64_t took)
 	return g->pauses && took > g->plain_ns + g->plain_ns * g->tuning.slower / 100;
 }
 
+static void rest(struct rs_gather *g)
+{
+	g->rest = longer(g);
+	g->left = g->rest;
+	g->slow = g->good = 0;
+}
+
 static void judge(struct rs_gather *g, int64_t took)
 {
-	if (is_slower(g, took)) {
-		g->pauses = false;
-		g->rest = longer(g);
-		g->left = g->rest;
-	} else if (!g->pauses) {
+	if (!g->pauses) {
 		g->plain_ns = took;
 		g->pauses = !g->left;
 		g->left = g->left ? g->left - 1 : g->tuning.tries;
-	} else if (!--g->left) {
-		g->pauses = false;
-		g->rest = 0;
+		return;
 	}
+	if (is_slower(g, took)) {
+		g->pauses = false;
+		g->left = 0; /* a plain one, and pauses again */
+		if (++g->slow == g->tuning.agree)
+			rest(g);
+		return;
+	}
+	g->slow = 0;
+	if (++g->good == g->tuning.tries)
+		g->rest = 0;
+	g->pauses = --g->left;
+}
+
+/* A look may find much more than the stretch lacked. */
+static int64_t of_stretch(const struct rs_gather *g, int64_t took)
+{
+	if (g->bytes <= g->tuning.stretch)
+		return took;
+	return (int64_t)((uint64_t)took * g->tuning.stretch / g->bytes);
 }
 
 /* Of the first look's bytes nothing is known but that they came: time runs from there. */
@@ -64,9 +84,14 @@ bool rs_gather_looked(struct rs_gather *g, uint64_t bytes, int64_t now_ns)
 	}
 	g->bytes += bytes;
 	if (g->bytes >= g->tuning.stretch || is_slower(g, now_ns - g->begin_ns)) {
-		judge(g, now_ns - g->begin_ns);
+		judge(g, of_stretch(g, now_ns - g->begin_ns));
 		g->bytes = 0;
 		g->begin_ns = now_ns;
 	}
 	return g->pauses;
+}
+
+int64_t rs_gather_takes(const struct rs_gather *g, uint64_t bytes)
+{
+	return (int64_t)((uint64_t)g->plain_ns * bytes / g->tuning.stretch);
 }
