@@ -140,7 +140,8 @@ static int make_ring(struct rs_live *l, struct rs_shm_out *o)
 {
 	const struct rs_ways_tuning ways = {.stretch = rs_live_tuning.stage_stretch,
 					    .break_ns = rs_live_tuning.stage_break_ns,
-					    .tries = rs_live_tuning.stage_tries};
+					    .tries = rs_live_tuning.stage_tries,
+					    .agree = rs_live_tuning.stage_agree};
 	int fd = memfd_create("ripstop", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)

@@ -87,6 +87,7 @@ const struct rs_live_tuning rs_live_tuning = {
 	.stage_stretch = 4 << 20,
 	.stage_break_ns = 200 * 1000,
 	.stage_tries = 32,
+	.stage_agree = 3,
 	.registry_ask_ms = 50,
 	.registry_retry_ms = 3,
 	.registry_slow_ms = 5000,

@@ -254,6 +254,10 @@ struct rs_live_tuning {
 	uint32_t stage_stretch;
 	int64_t stage_break_ns;
 	unsigned stage_tries;
+	/* So many stretches in a row that took longer than the other way did last. With 1, one that
+	 * was slow for another reason was followed by a whole one of the slower way, of up to 8
+	 * times the time: test_ways holds what that may cost. x/2, 2x: not swept yet. */
+	unsigned stage_agree;
 
 	/* ---- Between processes of a host; ms ---- */
 

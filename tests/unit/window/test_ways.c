@@ -10,7 +10,8 @@
 
 enum { MIB = 1 << 20, PIECE = 64 << 10 };
 
-static const struct rs_ways_tuning tuning = {.stretch = 4 * MIB, .break_ns = 200000, .tries = 32};
+static const struct rs_ways_tuning tuning = {
+	.stretch = 4 * MIB, .break_ns = 200000, .tries = 32, .agree = 3};
 
 /* Of each way, ns of a piece. Returns what so many bytes took. */
 static int64_t send(struct rs_ways *w, int64_t *now, uint64_t bytes, int64_t a, int64_t b)
@@ -36,7 +37,7 @@ static void test_faster_way_is_taken_and_the_other_costs_little(void **state)
 		int64_t took, best = 4096 * fast;
 
 		rs_ways_init(&w, &tuning);
-		send(&w, &now, 16 * MIB, first ? fast : slow, first ? slow : fast);
+		send(&w, &now, 64 * MIB, first ? fast : slow, first ? slow : fast);
 		took = send(&w, &now, 256 * MIB, first ? fast : slow, first ? slow : fast);
 		/* a trial takes what a stretch does, and a piece that it does not begin */
 		assert_true(took <= best + best / 32 + 2 * (64 * fast + slow));
@@ -78,12 +79,40 @@ static void test_stretch_with_a_break_is_not_judged(void **state)
 	}
 }
 
+/* Others have the cores for a stretch in eight, whichever way it goes. */
+static void test_other_work_does_not_change_the_way(void **state)
+{
+	struct rs_random r = rs_random_stream(7, 8, 11);
+	int64_t lost = 0;
+
+	for (unsigned i = 0; i < 100; i++) {
+		int64_t fast = 3000, slow = fast * (2 + rs_random_below(&r, 8));
+		int64_t now = 1, least = 0, since;
+		struct rs_ways w;
+
+		rs_ways_init(&w, &tuning);
+		send(&w, &now, 64 * MIB, fast, slow);
+		since = now;
+		for (unsigned k = 0; k < 800; k++) {
+			int64_t more = rs_random_below(&r, 8) ? 0 : 100000;
+
+			send(&w, &now, 4 * MIB, fast + more, slow + more);
+			least += 64 * (fast + more);
+		}
+		lost += now - since - least;
+	}
+	/* an eighth of what the fast way takes alone; as much as that, with one slow stretch enough
+	 */
+	assert_true(lost <= INT64_C(100) * 800 * 64 * 3000 / 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_faster_way_is_taken_and_the_other_costs_little),
 		cmocka_unit_test(test_way_that_becomes_the_faster_one_is_found),
 		cmocka_unit_test(test_stretch_with_a_break_is_not_judged),
+		cmocka_unit_test(test_other_work_does_not_change_the_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
