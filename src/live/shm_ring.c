@@ -36,15 +36,26 @@ static bool room(struct rs_shm_writer *w, uint64_t lines)
 	return w->tail + lines - w->head <= RS_SHM_LINES;
 }
 
-/* The line behind the record says nothing before the record itself is there. */
+static void clear(struct rs_shm_writer *w, uint64_t line)
+{
+	atomic_store_explicit(&record_at(w->ring, line)->seq, 0, memory_order_relaxed);
+	w->clear = line;
+}
+
+/*
+ * The line behind the record says nothing before the record itself is there. To make it say so the
+ * line is fetched, which may take as long as the other core takes to fetch the record; so the one
+ * behind the next short record is cleared when this one has gone, where there is room.
+ */
 static void publish(struct rs_shm_writer *w, uint64_t lines)
 {
-	struct rs_shm_record *next = record_at(w->ring, w->tail + lines);
-	struct rs_shm_record *now = record_at(w->ring, w->tail);
-
-	atomic_store_explicit(&next->seq, 0, memory_order_relaxed);
-	atomic_store_explicit(&now->seq, seq_at(w->tail), memory_order_release);
+	if (w->clear != w->tail + lines)
+		clear(w, w->tail + lines);
+	atomic_store_explicit(&record_at(w->ring, w->tail)->seq, seq_at(w->tail),
+			      memory_order_release);
 	w->tail += lines;
+	if (w->tail + 2 - w->head <= RS_SHM_LINES)
+		clear(w, w->tail + 1);
 }
 
 static uint64_t skip_lines(const struct rs_shm_writer *w, uint64_t lines)

@@ -95,10 +95,11 @@ struct rs_shm_ring {
 
 struct rs_shm_writer {
 	struct rs_shm_ring *ring;
-	uint64_t tail; /* lines written */
-	uint64_t head; /* as last seen */
-	bool past;     /* long payloads go past this processor's cache, from where some fetch them
-			* slower than from memory */
+	uint64_t tail;  /* lines written */
+	uint64_t head;  /* as last seen */
+	uint64_t clear; /* the last line that was made to say nothing */
+	bool past;      /* long payloads go past this processor's cache, from where some fetch them
+			 * slower than from memory */
 	uint64_t staged, staged_done; /* bytes of the stage, those left out at its end with them */
 };
 

@@ -231,6 +231,41 @@ static void test_record_takes_an_ack_along(void **state)
 	assert_true(went > 1000);
 }
 
+/* Lines of payloads begin with what a record there would begin with a lap later. */
+static void test_payload_that_looks_like_a_record_is_none(void **state)
+{
+	struct rs_shm_writer w = {.ring = new_ring()};
+	struct rs_shm_reader r = {.ring = w.ring};
+
+	seed = 2;
+	while (w.tail < 10 * RS_SHM_LINES) {
+		struct rs_shm_record rec = {.kind = RS_SHM_PACKET,
+					    .opcode = RS_RC | RS_OP_SEND_ONLY};
+		uint32_t words[8 * 16] = {0};
+		unsigned lines = draw(9);
+		const uint8_t *payload;
+
+		for (unsigned i = 0; i < lines; i++)
+			words[i * 16] = (uint32_t)(w.tail + 1 + i + RS_SHM_LINES) | 0x80000000u;
+		while (!rs_shm_write(&w, &rec, words, lines * 64)) {
+			struct rs_shm_record read;
+
+			while (rs_shm_read(&r, &read, &payload))
+				;
+			assert_int_equal(r.head, w.tail);
+			rs_shm_release(&r);
+		}
+		if (draw(4))
+			continue;
+		while (rs_shm_read(&r, &rec, &payload))
+			assert_int_equal(rec.opcode, RS_RC | RS_OP_SEND_ONLY);
+		assert_false(r.broken);
+		assert_int_equal(r.head, w.tail);
+		rs_shm_release(&r);
+	}
+	free_ring(w.ring);
+}
+
 /* Whatever lies in it, a reader ends, and its payloads are in the ring. */
 static void test_ring_of_lies_is_read_without_harm(void **state)
 {
@@ -1197,6 +1232,7 @@ int main(void)
 		/* first: it forks, which sanitizers allow while there is one thread */
 		cmocka_unit_test(test_killed_peer_ends_requests_and_nothing_hangs),
 		cmocka_unit_test(test_ring_gives_what_was_written_in_order),
+		cmocka_unit_test(test_payload_that_looks_like_a_record_is_none),
 		cmocka_unit_test(test_record_takes_an_ack_along),
 		cmocka_unit_test(test_ring_of_lies_is_read_without_harm),
 		cmocka_unit_test(test_writer_believes_no_impossible_place),
