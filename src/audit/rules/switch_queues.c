@@ -439,6 +439,39 @@ static void s07_named(struct rs_gather *g, const struct rs_hop_view *v)
 	}
 }
 
+/* The first lossless queue. */
+static int first_lossless(const struct rs_hop_view *v)
+{
+	for (int q = 0; q < 8; q++)
+		if (v->mask & 1u << q)
+			return q;
+	return -1;
+}
+
+/* A strict queue without a limit below the lossless one; -1: there is none. */
+static int strict_below(const struct rs_audit *a, const struct rs_hop_view *v)
+{
+	int lossless = first_lossless(v);
+
+	for (int q = 0; q < lossless; q++)
+		if (is_strict(a, v->sw, v->port, q) && !is_strict(a, v->sw, v->port, lossless) &&
+		    !rs_hop_fact(a, v->sw, v->port, "queue/%d/weight", q))
+			return q;
+	return -1;
+}
+
+/* Which DSCPs reach it was not shown. Queue 0 is where unmarked traffic goes by default. */
+static void s07_unmapped(struct rs_gather *g, const struct rs_hop_view *v, int q)
+{
+	if (q)
+		g->unknown++;
+	else
+		rs_gather_fail(g, RS_MINOR, v->sw, v->port,
+			       rs_hop_fact(g->a, v->sw, v->port, "queue/0/scheduler"), NULL,
+			       "on %s queue 0 goes strictly before queue %d, which is lossless",
+			       v->sw, first_lossless(v));
+}
+
 static void s07_port(struct rs_gather *g, const struct rs_hop_view *v)
 {
 	const char *sw = v->sw, *port = v->port;
@@ -470,6 +503,8 @@ static void s07_port(struct rs_gather *g, const struct rs_hop_view *v)
 			       "on %s any user's DSCP %d goes before the lossless queue (strict, "
 			       "without limit)",
 			       sw, dscp);
+	else if (!rs_hop_fact(g->a, sw, port, "dscp_to_tc/0") && strict_below(g->a, v) >= 0)
+		s07_unmapped(g, v, strict_below(g->a, v));
 	else
 		rs_gather_pass_pfc(g, sw, port, v->mask);
 }
