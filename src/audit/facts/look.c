@@ -467,6 +467,8 @@ bool rs_look_hca(const char *list, const char *name)
 	list += exclude;
 	exact = *list == '=';
 	list += exact;
+	/* NCCL (misc/utils.cc, matchIfList()): an empty list is any device's, "^" is none's */
+	hit = !list[strspn(list, ",")];
 	while (*list && !hit) {
 		size_t n = strcspn(list, ",");
 

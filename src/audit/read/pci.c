@@ -71,6 +71,9 @@ static void link(const struct device *d, const char *p, const char *speed, const
 		put(d, speed, "%ld", (long)(gts * 10 + 0.5));
 	if (p && (p = strstr(p, "Width x")) && sscanf(p, "Width x%d", &lanes) == 1)
 		put(d, width, "%ld", lanes);
+	/* lspci's own word, where LnkCap is not shown */
+	if (p && strstr(p, "(downgraded)") && !strcmp(speed, "link_speed"))
+		put(d, "link_downgraded", "%ld", 1);
 }
 
 /* "SrcValid+ TransBlk- ReqRedir+ ..." -> the register's bits (PCIe 7.7.11.3) */

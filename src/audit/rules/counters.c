@@ -56,7 +56,10 @@ static bool c01_often(const struct rs_audit *a, const char *host, const char *ni
 static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, const char *host,
 				  const char *nic, bool *seen)
 {
-	enum { MANY = 10000 /* of one reading, that are told whatever the class is */ };
+	enum {
+		MANY = 10000, /* of one reading, that are told whatever the class is */
+		SOME = 1000   /* that leave the check open */
+	};
 	struct rs_finding *f = NULL;
 	bool hint, many, few;
 
@@ -76,9 +79,10 @@ static struct rs_finding *c01_nic(struct rs_audit *a, const struct rs_rule *r, c
 			many = hint && c.by >= MANY;
 			few = rs_look_few(&c) && !rs_qos_any_lossless(a);
 			f = rs_finding_new(a, r, hint && !many ? RS_UNKNOWN : RS_FAIL,
-					   many || few  ? RS_MINOR
-					   : c.lifetime ? RS_MAJOR
-							: RS_CRITICAL,
+					   many || few            ? RS_MINOR
+					   : hint && c.by >= SOME ? RS_CRITICAL
+					   : c.lifetime           ? RS_MAJOR
+								  : RS_CRITICAL,
 					   "packets were lost: %s rose by %lld, %s", losses[k],
 					   (long long)c.by, rs_look_since(a, &c));
 			rs_finding_subject(a, f, host, nic + 4);
@@ -127,6 +131,28 @@ static bool c01_gaps(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	return true;
 }
 
+/* One reading of packets out of sequence, and no counter of losses beside it. */
+static void c01_alone(struct rs_audit *a, const struct rs_rule *r, const char *host,
+		      const char *nic)
+{
+	enum { MANY = 10000 };
+	const struct rs_fact *which = NULL;
+	struct rs_finding *f;
+	struct rs_rise c;
+
+	if (!rs_look_rise(a, host, nic, "out_of_sequence", &c) || !c.lifetime || c.by < MANY ||
+	    rs_look_sprays(a, &which) == 1)
+		return;
+	f = rs_finding_new(a, r, RS_FAIL, RS_INFO,
+			   "out_of_sequence stands at %lld: packets were lost, or the fabric "
+			   "reorders them",
+			   (long long)c.by);
+	rs_finding_subject(a, f, host, nic + 4);
+	rs_finding_fact(f, c.now);
+	rs_finding_need(a, f, "cat /sys/class/infiniband/*/ports/1/hw_counters/packet_seq_err",
+			"whether packets were lost: adaptive routing reorders without a loss");
+}
+
 /* Discards that the NIC counts by priority: in a lossless one there are none. */
 static void c01_discards(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
@@ -171,6 +197,8 @@ static void c01(struct rs_audit *a, const struct rs_rule *r)
 			bool seen, well = !c01_nic(a, r, host, nic, &seen) &&
 					  !c01_gaps(a, r, host, nic) && seen;
 
+			if (!seen)
+				c01_alone(a, r, host, nic);
 			right += well;
 			first = well && !first ? nic : first;
 		}

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit/facts/look.h"
 #include "audit/rules/evidence.h"
 #include "audit/rules/next.h"
 #include "audit/rules/rule.h"
@@ -530,6 +531,12 @@ static const char *abnormal(const struct rs_audit *a, const struct rs_fact *k,
 				 "to save power)"
 			       : NULL;
 	}
+	if (!strncmp(k->subject, "pci/", 4) && !strcmp(k->name, "link_downgraded") &&
+	    !rs_facts_get(a->facts, k->host, k->subject, "max_link_speed") &&
+	    strcmp(rs_look_kind(a, k->host, k->subject), "gpu")) {
+		*more = rs_facts_get(a->facts, k->host, k->subject, "link_speed");
+		return "lspci calls the slot's link downgraded";
+	}
 	if (!strncmp(k->subject, "pci/", 4) && !strcmp(k->name, "link_width")) {
 		*more = rs_facts_get(a->facts, k->host, k->subject, "max_link_width");
 		most = *more && (*more)->numeric ? (*more)->number : 0;
@@ -603,7 +610,7 @@ static void no_gid(struct rs_audit *a, const struct rs_rule *r, const struct cit
 /* Of a capability that was pasted without its function's name. */
 static bool is_adapters(const struct rs_audit *a, const struct rs_fact *k)
 {
-	return !strcmp(k->subject, "pci/unnamed") &&
+	return (!strcmp(k->subject, "pci/unnamed") || !strcmp(k->name, "link_downgraded")) &&
 	       !rs_facts_get(a->facts, k->host, k->subject, "kind");
 }
 

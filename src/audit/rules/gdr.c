@@ -127,6 +127,21 @@ static void keep_later(const struct rs_fact **there, const struct rs_fact **gone
 		*gone = NULL;
 }
 
+/* Another host of what was read that has peer memory; NULL: none. */
+static const struct rs_fact *elsewhere(const struct rs_audit *a, const char *host)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *other = rs_facts_host(a->facts, i);
+		const struct rs_fact *f = peer_memory(a, other, 0);
+
+		if (!f)
+			f = rs_facts_get(a->facts, other, "host", "module/nvidia_peermem");
+		if (f && strcmp(other, host))
+			return f;
+	}
+	return NULL;
+}
+
 static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *host)
 {
 	const struct rs_fact *gdr = rs_facts_get(a->facts, host, "nccl", "via_ib_gdr");
@@ -169,6 +184,18 @@ static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		rs_finding_fact(f, gone ? gone
 					: rs_facts_get(a->facts, host, "host", "module/nvidia"));
 		rs_finding_fact(f, why);
+		p12_fix(a, f, host);
+	} else if (dma < 0 && !module && gone && elsewhere(a, host)) {
+		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
+				   "nvidia_peermem is not there, and %s has it",
+				   elsewhere(a, host)->host);
+		rs_finding_why(a, f,
+			       "ranks of this host copy each transfer through host memory, unless "
+			       "dma-buf takes its place, and the others wait for them");
+		rs_finding_fact(f, gone);
+		rs_finding_fact(f, elsewhere(a, host));
+		if (f)
+			f->confidence = RS_MEDIUM;
 		p12_fix(a, f, host);
 	} else if (dma < 0 && !module && gone && strstr(gone->value, "nv_peer")) {
 		/* the module of times before dma-buf */
@@ -213,9 +240,9 @@ void device_p12(struct rs_audit *a, const struct rs_rule *r)
 
 		if ((rs_look_has_gpu(a, host) && rs_look_has_rdma(a, host)) ||
 		    rs_facts_get(a->facts, host, "host", "module/nvidia_peermem") ||
-		    (absent_module(a, host) &&
-		     (rs_look_has_gpu(a, host) || asked_for(absent_module(a, host)) ||
-		      rs_facts_get(a->facts, host, "nccl", "log"))) ||
+		    (absent_module(a, host) && (rs_look_has_gpu(a, host) || elsewhere(a, host) ||
+						asked_for(absent_module(a, host)) ||
+						rs_facts_get(a->facts, host, "nccl", "log"))) ||
 		    rs_facts_get(a->facts, host, "nccl", "via_ib"))
 			p12_host(a, r, host);
 	}

@@ -409,6 +409,16 @@ static bool is_rail(const struct device *d, const struct rails *r)
 	       !(r->near_known && d->near > RS_PXB);
 }
 
+/* A device that is not taken, and by what was read as good as those that are; NULL: none, or the
+ * distances to GPUs tell. */
+static const struct device *left_out(const struct devices *s, const struct rails *r)
+{
+	for (unsigned i = 0; i < s->n && !r->near_known; i++)
+		if (!s->d[i].selected && is_rail(&s->d[i], r))
+			return &s->d[i];
+	return NULL;
+}
+
 static const char *wrong_with(struct rs_audit *a, const struct device *d, const struct rails *r,
 			      enum rs_severity *s)
 {
@@ -548,6 +558,7 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	bool wanted[DEVICES];
 	unsigned titles = 0;
 	const char *what;
+	const struct device *alike;
 	struct rails rails;
 	struct devices s;
 
@@ -594,6 +605,16 @@ static void n04_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 		worst = RS_CRITICAL;
 		f = rs_finding_new(a, r, RS_FAIL, worst, "%s takes no device at all", who);
 		rs_finding_subject(a, f, host, NULL);
+	}
+	if (!f && hca && (alike = left_out(&s, &rails))) {
+		f = rs_finding_new(a, r, RS_UNKNOWN, r->severity,
+				   "%s leaves out %s, which is active as those that it takes: "
+				   "whether it is a rail is not known",
+				   who, alike->name);
+		rs_finding_subject(a, f, host, NULL);
+		rs_finding_fact(f, hca);
+		rs_finding_need(a, f, "nvidia-smi topo -m", "which NICs are near a GPU");
+		return;
 	}
 	if (!f) {
 		f = rs_finding_new(a, r, RS_PASS, RS_CRITICAL, "%s takes the rails and no others",

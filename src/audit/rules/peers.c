@@ -1172,6 +1172,58 @@ static const char *devices_used(struct rs_audit *a, const char *host, const stru
 	return text;
 }
 
+/* Has the longer list each device of the shorter one, and more? Both by ", ". */
+static bool is_part(const char *shorter, const char *longer)
+{
+	if (strlen(shorter) >= strlen(longer))
+		return false;
+	while (*shorter) {
+		size_t n = strcspn(shorter, ",");
+		const char *at = longer;
+		bool found = false;
+
+		while (!found && *at) {
+			size_t m = strcspn(at, ",");
+
+			found = m == n && !strncmp(at, shorter, n);
+			at += m;
+			at += strspn(at, ", ");
+		}
+		if (!found)
+			return false;
+		shorter += n;
+		shorter += strspn(shorter, ", ");
+	}
+	return true;
+}
+
+/* Of two hosts of one job one lacks devices that the other uses: a rail is lost there. */
+static bool x07_lacks(struct rs_audit *a, const struct rs_rule *r, const struct ballot *b)
+{
+	const struct vote *less = &b->vote[0], *more = &b->vote[1];
+	struct rs_finding *f;
+
+	if (b->n != 2)
+		return false;
+	if (is_part(more->value, less->value))
+		less = &b->vote[1], more = &b->vote[0];
+	else if (!is_part(less->value, more->value))
+		return false;
+	f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR, "NCCL uses %s on %s, and %s on %s", less->value,
+			   less->host, more->value, more->host);
+	rs_finding_subject(a, f, less->host, NULL);
+	rs_finding_fact(f, less->fact);
+	rs_finding_fact(f, more->fact);
+	rs_finding_why(a, f,
+		       "what the other host sends over the devices that are missing here goes over "
+		       "fewer, or the job does not start");
+	rs_finding_need(a, f, "ibv_devinfo; ibstat; echo $NCCL_IB_HCA, on this host",
+			"whether the devices are down, or not named");
+	if (f)
+		f->confidence = RS_MEDIUM;
+	return true;
+}
+
 static void x07_used(struct rs_audit *a, const struct rs_rule *r)
 {
 	struct ballot used;
@@ -1186,7 +1238,8 @@ static void x07_used(struct rs_audit *a, const struct rs_rule *r)
 		if (devices)
 			vote(&used, host, NULL, devices, first);
 	}
-	x07_two(a, r, &used, "the set of devices that NCCL uses");
+	if (!x07_lacks(a, r, &used))
+		x07_two(a, r, &used, "the set of devices that NCCL uses");
 	if (used.n > 2) {
 		count(&used);
 		if (used.winner && used.kinds > 1)
