@@ -297,11 +297,11 @@ static void conclusion(const struct rs_audit *a, FILE *out)
 			"the job ended.",
 			cut->file);
 	else if (!said && judged_right(a) && (text = rs_evidence_strange(a)))
-		rs_paragraph(
-			out, 0,
-			"NOT ENOUGH EVIDENCE: what was judged is right, but %u lines of %s were "
-			"not understood, and may say what is wrong.",
-			text->count[RS_LINE_STRANGE], text->path);
+		rs_paragraph(out, 0,
+			     "NOT ENOUGH EVIDENCE: what was judged is right, but not all of %s "
+			     "was: what was not understood, or what it asks for and does not find, "
+			     "may say what is wrong.",
+			     text->path);
 	else if (said)
 		rs_paragraph(out, 0,
 			     "NOT ENOUGH EVIDENCE: what was found is minor or a note, and nothing "

@@ -548,14 +548,25 @@ static void give_segment(struct rs_stream *s, const struct segment *g)
 			mark(s->t->use, s->number[i], RS_LINE_KNOWN);
 }
 
+/* Is the first line with anything on it behind this one (from 1) a prompt? */
+static bool prompt_after(const struct rs_text *t, uint32_t line)
+{
+	while (line < t->use->lines && t->piece[line].kind == RS_PIECE_BLANK)
+		line++;
+	return line < t->use->lines && t->piece[line].kind == RS_PIECE_PROMPT;
+}
+
 /* A prompt's command, behind which the next prompt follows at once. */
 static void silent(struct rs_stream *s, const struct segment *g, uint32_t next)
 {
 	struct segment prompt = {.first = g->first - 1, .n = 1, .command = g->command};
 	struct rs_input in;
 
-	if (!g->command || !g->first || s->kind[g->first - 1] != RS_PIECE_PROMPT ||
-	    s->kind[next] != RS_PIECE_PROMPT)
+	/* at the end of a host's lines another host's prompt may follow */
+	bool follows = next < s->n ? s->kind[next] == RS_PIECE_PROMPT
+				   : next && prompt_after(s->t, s->number[next - 1]);
+
+	if (!g->command || !g->first || s->kind[g->first - 1] != RS_PIECE_PROMPT || !follows)
 		return;
 	for (uint32_t i = g->first; i < next; i++)
 		if (s->kind[i] != RS_PIECE_BLANK)
@@ -650,6 +661,7 @@ static void cut(struct rs_stream *s)
 		any = false;
 	}
 	give_segment(s, &g);
+	silent(s, &g, s->n);
 }
 
 /* ---- Line by line ---- */
@@ -713,7 +725,7 @@ static void failure_add(struct rs_audit *a, const struct rs_input *in, const str
 static uint32_t messages(struct rs_stream *s, const struct rs_reader *r, struct rs_input *in)
 {
 	struct rs_text_use *u = s->t->use;
-	uint32_t before = rs_facts_count(s->t->a->facts);
+	uint32_t before = rs_facts_count(s->t->a->facts), had;
 	struct rs_line *l = &s->line;
 
 	in->trust = r->trust;
@@ -731,8 +743,12 @@ static uint32_t messages(struct rs_stream *s, const struct rs_reader *r, struct 
 		if (!strncmp(l->text, "| `", 3))
 			continue;
 		l->next = s->start[i + 1]; /* a reader may look at what follows */
+		had = rs_facts_count(s->t->a->facts);
 		if (r->line(s->t->a, in, l))
 			mark(u, number, RS_LINE_KNOWN);
+		/* a sentence of which a part was taken may say more */
+		if (r == &rs_reader_spoken && rs_facts_count(s->t->a->facts) > had)
+			u->sentences++;
 	}
 	return rs_facts_count(s->t->a->facts) - before;
 }

@@ -733,6 +733,28 @@ static bool is_text(const struct rs_audit *a, const char *path)
 	return false;
 }
 
+/* Something was asked for in this text, is not there, and no finding speaks of it. */
+static bool lacks(const struct rs_audit *a, const char *path)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = rs_facts_host(a->facts, i);
+		uint32_t at = rs_facts_seek(a->facts, host, "absent");
+		const struct rs_fact *f;
+
+		while ((f = rs_facts_next(a->facts, &at, host, "absent", ""))) {
+			bool cited =
+				strcmp(f->subject, "absent") != 0 || strcmp(f->file, path) != 0;
+
+			for (uint32_t k = 0; k < a->n_findings && !cited; k++)
+				for (uint32_t m = 0; m < a->findings[k]->n_facts && !cited; m++)
+					cited = a->findings[k]->fact[m] == f;
+			if (!cited)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* What was pasted has lines that were not understood: a person's sentence, which may state what is
  * wrong in its own words, or anything where no job's good end is shown. A machine's own files are
  * no such text. */
@@ -742,7 +764,8 @@ const struct rs_text_use *rs_evidence_strange(const struct rs_audit *a)
 		if (a->files[i].reader && a->files[i].facts && !is_text(a, a->files[i].path))
 			return NULL;
 	for (const struct rs_text_use *u = a->texts; u; u = u->next)
-		if (u->sentences || (u->count[RS_LINE_STRANGE] && !finished(a)))
+		if (u->sentences || lacks(a, u->path) ||
+		    (u->count[RS_LINE_STRANGE] && !finished(a)))
 			return u;
 	return NULL;
 }

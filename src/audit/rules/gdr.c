@@ -98,7 +98,7 @@ static const struct rs_fact *absent_module(const struct rs_audit *a, const char 
 {
 	static const char *const names[] = {"/sys/module/nvidia_peermem/version",
 					    "/sys/module/nvidia_peermem", "module/nvidia-peermem",
-					    "module/nvidia_peermem"};
+					    "module/nvidia_peermem", "module/peermem"};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const struct rs_fact *f = rs_facts_get(a->facts, host, "absent", names[i]);
