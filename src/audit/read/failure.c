@@ -300,6 +300,18 @@ static bool is_instruction(const char *text)
 	return !strncmp(text, "=$(", 3) || !strncmp(text, "=`", 2);
 }
 
+bool rs_prints(const char *text)
+{
+	static const char *const words[] = {"echo \"",  "echo '",  "printf \"",
+					    "printf '", "trap \"", "trap '"};
+
+	text += strspn(text, " \t");
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strncmp(text, words[i], strlen(words[i])))
+			return true;
+	return *text != '+' && prints_if(text);
+}
+
 /* A setting's key, without a value or with a switch: "failure-rule:", "debug.exception-trace": "1".
  */
 static bool is_key(const char *text)

@@ -11,6 +11,10 @@ bool rs_states_failure(const char *text);
  * then". In a guide or a manual it says nothing of a machine. */
 bool rs_complains(const char *text);
 
+/* A script's line that prints where something fails, or is to: `|| echo "it failed"`, a handler of
+ * trap. It has printed nothing yet; a trace of a shell ("+ echo") has. */
+bool rs_prints(const char *text);
+
 /* What a catalogue says that a number means, as JSON: "description": "GPU has fallen off the bus".
  * An alert's names a machine or a part, with a figure. */
 bool rs_describes(const char *text);

@@ -250,12 +250,24 @@ static void above(struct rs_stream *s, uint32_t i)
 		}
 }
 
-/* A change to a program, by its trailers, without any machine's lines: "Signed-off-by: A <a@b>". */
+/* "commit 5d1c0ff", as git prints it above "Author:". */
+static bool names_commit(const char *text)
+{
+	size_t n;
+
+	if (strncmp(text, "commit ", 7) != 0)
+		return false;
+	n = strspn(text + 7, "0123456789abcdef");
+	return n >= 7 && n <= 64 && (!text[7 + n] || text[7 + n] == ' ');
+}
+
+/* A change to a program, by its trailers, by git's head of it or by a mail's, without any machine's
+ * lines: "Signed-off-by: A <a@b>", "commit 5d1c0ff", "Subject: [PATCH 1/2] ...". */
 static bool is_commit(struct rs_stream *s)
 {
 	static const char *const trailers[] = {"Signed-off-by: ", "Reviewed-by: ",
 					       "Co-authored-by: ", "Acked-by: ", "Change-Id: "};
-	bool signed_off = false;
+	bool signed_off = false, named = false;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (s->kind[i] == RS_PIECE_PROMPT || s->kind[i] == RS_PIECE_FENCE)
@@ -263,7 +275,10 @@ static bool is_commit(struct rs_stream *s)
 		rs_stream_line(s, i, &s->line);
 		if (*s->line.text == '[' || rs_record_of(s->line.text, strlen(s->line.text)))
 			return false;
-		signed_off |= strstr(s->line.text, "reviewable.io/reviews/") != NULL;
+		signed_off |= strstr(s->line.text, "reviewable.io/reviews/") != NULL ||
+			      !strncmp(s->line.text, "Subject: [PATCH", 15) ||
+			      (named && !strncmp(s->line.text, "Author: ", 8));
+		named |= names_commit(s->line.text);
 		for (unsigned k = 0; k < sizeof(trailers) / sizeof(*trailers); k++)
 			signed_off |= !strncmp(s->line.text, trailers[k], strlen(trailers[k]));
 	}
@@ -273,13 +288,17 @@ static bool is_commit(struct rs_stream *s)
 void rs_stream_find_told(struct rs_stream *s)
 {
 	struct rs_told_events events = {0};
-	struct rs_told told = {.page = is_commit(s)};
+	bool change = is_commit(s);
+	struct rs_told told = {.page = change, .change = change};
+	const char *command = "";
 
 	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->command[i] || s->kind[i] == RS_PIECE_PROMPT)
+			command = s->command[i] ? s->t->command[s->command[i] - 1] : "";
 		if (s->kind[i] == RS_PIECE_BLANK)
 			continue;
 		rs_stream_line(s, i, &s->line);
-		s->told[i] = rs_told(&told, s->line.text);
+		s->told[i] = rs_told(&told, s->line.text) || rs_told_history(command, s->line.text);
 		/* a manual's page shows outputs, too */
 		s->code[i] |= told.page && s->told[i];
 		if (rs_told_harmless(s->line.text))

@@ -5,6 +5,7 @@
 #include <strings.h>
 #include "audit/facts/level.h"
 #include "audit/facts/word_list.h"
+#include "audit/read/failure.h"
 #include "audit/read/told.h"
 
 enum { TEXT = 400, HEAD = 8 /* lines that say what a page is */ };
@@ -97,9 +98,21 @@ static bool is_mended(const char *text)
 	static const char *const verbs[] = {"fixed ",    "fixes ",   "fix ",       "resolved ",
 					    "resolves ", "resolve ", "corrected ", "avoided ",
 					    "bug fix",   "bugfix",   NULL};
+	/* "Fixed: ibv_modify_qp failed with 22", "fix(net): ..." */
+	static const char *const labels[] = {
+		"fixed:", "fix:", "fixes:", "resolved:", "resolves:", "fix(", "bugfix:", NULL};
 	const char *p = item(text);
 
-	return p && begins_one(behind_part(p), verbs);
+	return p && (begins_one(p, labels) || begins_one(behind_part(p), verbs));
+}
+
+/* "## 2.21.5", "### [v1.4.0] - 2026-01-31": a release, and what it changed below. */
+static bool is_release(const char *text)
+{
+	const char *p = text + strspn(text, "# [v"), *q = behind_digits(p);
+
+	return *text == '#' && q > p && *q == '.' && isdigit((unsigned char)q[1]) &&
+	       !strpbrk(p, "|=\"'");
 }
 
 /* "## Bug Fixes", "Known Issues:", "What's Changed": few words, and nothing behind them. */
@@ -111,9 +124,11 @@ static bool is_changes(const char *text)
 		"fixed in ",      "new in ",   "known issues", "known limitations", NULL};
 	enum { LONGEST = 48 };
 
-	text += strspn(text, "#*=[ ");
 	if (strlen(text) > LONGEST)
 		return false;
+	if (is_release(text))
+		return true;
+	text += strspn(text, "#*=[ ");
 	return begins_one(text, heads);
 }
 
@@ -412,6 +427,68 @@ static bool is_call(const char *low)
 	return n && p[n] == '(' && low[strlen(low) - 1] == ')';
 }
 
+/* `raise_error("Got completion with error 12")`: a statement that makes a text, alone on its line.
+ * A class begins with a capital: a thrown error's text may show it so. */
+static bool is_statement(const char *text)
+{
+	const char *name = text, *p = text, *end = text + strlen(text);
+	char quote;
+
+	/* `assert "retry exceeded" in text` */
+	if ((begins(text, "assert \"") || begins(text, "assert '")) && strstr(text, " in "))
+		return true;
+	for (; isalnum((unsigned char)*p) || *p == '_' || *p == '.'; p++)
+		name = *p == '.' ? p + 1 : name;
+	if (p == name || *p != '(' || !islower((unsigned char)*name))
+		return false;
+	p += 1 + strspn(p + 1, " ");
+	p += *p && strchr("bfru", *p) && p[1] && strchr("\"'", p[1]) ? 1 : 0;
+	quote = *p;
+	while (end > p && strchr(",; ", end[-1]))
+		end--;
+	if ((quote != '"' && quote != '\'') || end - p < 3 || end[-1] != ')')
+		return false;
+	return memchr(p, ' ', (size_t)(end - p)) && memchr(p + 1, quote, (size_t)(end - p - 1));
+}
+
+/* Behind the words that all is well; NULL: none of them. */
+static const char *behind_well(const char *low)
+{
+	static const char *const words[] = {"are fine",         "is fine",
+					    "works again",      "work again",
+					    "works fine",       "work fine",
+					    "runs fine",        "run fine",
+					    "is gone",          "are gone",
+					    "went away",        "is healthy",
+					    "are healthy",      "is no longer there",
+					    "never came back",  "has not come back",
+					    "did not come back"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const char *p = strstr(low, words[i]);
+
+		if (p)
+			return p + strlen(words[i]);
+	}
+	return NULL;
+}
+
+/* "On Monday we had "...", but after replacing the optic all jobs are fine": it is over, unless
+ * what follows says another thing. */
+static bool is_over(const char *text, const char *low)
+{
+	const char *rest = behind_well(low);
+
+	return rest && strpbrk(text, "\"`") && !strchr(text, '?') &&
+	       rs_word_list_has(low, "had|saw|got|used to|were seeing|were getting", false) &&
+	       rs_word_list_has(
+		       low, "~but after |~but since |~but now |~since then|~, after |~until we ",
+		       false) &&
+	       !rs_word_list_has(low, "still|not fine|other jobs|others", false) &&
+	       !rs_word_list_has(rest, "but|except|however|again|back|hangs|~fail|only|today|now",
+				 false);
+}
+
 /* "state healthy error 0", "error_count=0": what counts failures counted none. */
 static bool is_none(const char *text, const char *low)
 {
@@ -497,6 +574,16 @@ bool rs_told_help(const char *command, const char *text)
 	return strncasecmp(text, tool, n) != 0 && !begins_one(text, shells);
 }
 
+bool rs_told_history(const char *command, const char *text)
+{
+	static const char *const commands[] = {"git log",          "git show",   "git diff",
+					       "git blame",        "git grep",   "git shortlog",
+					       "git format-patch", "git cherry", NULL};
+	static const char *const own[] = {"fatal:", "error:", "git:", "bash:", "sh:", NULL};
+
+	return begins_one(command, commands) && !begins_one(text, own);
+}
+
 /* ---- All ---- */
 
 bool rs_told(struct rs_told *t, const char *text)
@@ -509,6 +596,8 @@ bool rs_told(struct rs_told *t, const char *text)
 		return true;
 	}
 	t->page |= ++t->lines < HEAD && is_page_head(text);
+	if (t->change)
+		return true;
 	if (t->meanings && !strchr(text, t->meanings))
 		t->meanings = '\0';
 	if (t->meanings || (t->meanings = meanings_in(text, low)))
@@ -522,7 +611,8 @@ bool rs_told(struct rs_told *t, const char *text)
 	if (is_test(text) || is_mended(text) || is_manual(text, low) || is_policy(low) ||
 	    is_explained(low) || is_compilers(low) || is_usage(low) || is_call(low) ||
 	    is_action(low) || is_format(text) || is_about(text, low) || is_in_use(low) ||
-	    is_supposed(text) || is_listed(text, low) || is_none(text, low) || is_done_without(low))
+	    is_supposed(text) || is_listed(text, low) || is_none(text, low) ||
+	    is_done_without(low) || is_statement(text) || is_over(text, low) || rs_prints(text))
 		return true;
 	return t->changes && item(text) && !rs_level_of(text);
 }

@@ -14,6 +14,7 @@ struct rs_told {
 	bool changes;  /* below a changelog's heading */
 	bool rules;    /* of a monitor: some line has an alert's name, or an expression */
 	bool page;     /* a manual's page, or notes of a release, from its first lines on */
+	bool change;   /* a change to a program: what its text quotes has no level either */
 	char meanings; /* what parts the columns of a table of meanings; '\0': in none */
 	unsigned lines;
 };
@@ -41,6 +42,10 @@ bool rs_told_harmless(const char *text);
 /* Printed by "TOOL --help", "TOOL --help-query" or "man TOOL", and not of TOOL itself, which may
  * have failed: it holds for any machine. */
 bool rs_told_help(const char *command, const char *text);
+
+/* Printed by "git log", "git show" and their kin, and not a failure of git's own: subjects of
+ * changes, and a program's lines. */
+bool rs_told_history(const char *command, const char *text);
 
 /* A key of an alert's rule that holds words for people. */
 bool rs_told_annotation(const char *text);
