@@ -256,6 +256,18 @@ static void row_pairs(struct rs_grid *g, char *const *value)
 		rs_grid_tell(g, "fec-none");
 }
 
+/* "DN", "notconnect": nothing is behind the port, and what it was set to carries nothing. */
+static bool is_down(const struct rs_grid *g, char *const *value)
+{
+	static const char *const words[] = {"dn", "down", "admdn", "notconnect", "notconnec"};
+
+	for (unsigned i = 0; i < g->columns; i++)
+		for (unsigned k = 0; value[i] && k < sizeof(words) / sizeof(*words); k++)
+			if (!strcasecmp(value[i], words[k]))
+				return true;
+	return false;
+}
+
 static void row_mtu(struct rs_grid *g, char *const *value)
 {
 	const char *mtu = in_role(g, value, RS_GRID_MTU), *speed = in_role(g, value, RS_GRID_SPEED);
@@ -268,7 +280,7 @@ static void row_mtu(struct rs_grid *g, char *const *value)
 		g->mtu_most = n;
 		snprintf(g->mtu_speed, sizeof(g->mtu_speed), "%s", speed);
 	}
-	if (n < 2000 && !*g->small && rs_grid_port(g->entry, true)) {
+	if (n < 2000 && !*g->small && rs_grid_port(g->entry, true) && !is_down(g, value)) {
 		snprintf(g->small, sizeof(g->small), "%s", g->entry);
 		snprintf(g->small_text, sizeof(g->small_text), "%.*s", RS_GRID_KEPT - 1,
 			 g->line.text);
