@@ -108,6 +108,36 @@ const struct rs_fact *rs_message_other_network(const struct rs_audit *a, const c
 	return NULL;
 }
 
+/* A rank of nccl-tests on another host than its first one: a list of ranks names each one's host.
+ */
+static const struct rs_fact *rank_apart(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *f, *first = NULL;
+	uint32_t at = rs_facts_seek(a->facts, host, "nccl");
+
+	while ((f = rs_facts_next(a->facts, &at, host, "nccl", "test_rank/"))) {
+		size_t n = strcspn(f->value, " ");
+
+		first = first ? first : f;
+		if (!strcmp(f->file, first->file) && strncmp(f->value, first->value, n + 1) != 0)
+			return f;
+	}
+	return NULL;
+}
+
+const struct rs_fact *rs_message_nodes(const struct rs_audit *a, const char *host)
+{
+	static const char *const said[] = {"nccl", "job"};
+
+	for (unsigned i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		const struct rs_fact *f = rs_facts_get(a->facts, host, said[i], "nodes");
+
+		if (f && f->numeric && f->number > 1)
+			return f;
+	}
+	return rank_apart(a, host);
+}
+
 /* Who asked for RDMA: a variable, a plugin, a device on the host, or a job of several nodes. */
 const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *host)
 {
@@ -132,6 +162,8 @@ const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *hos
 		return f;
 	if (ranks && ranks->numeric && ranks->number > ONE_HOST)
 		return ranks;
+	if ((f = rs_message_nodes(a, host)))
+		return f;
 	if (asked)
 		return asked;
 	if ((f = rs_facts_get(a->facts, host, "nccl", "ipoib")))
@@ -861,19 +893,6 @@ static void n17_tls(struct rs_audit *a, const struct rs_rule *r)
 		"and the job ends with a timeout (EI0006)");
 	rs_finding_fix(a, x, first[odd]->host, true, NULL, NULL,
 		       "hccn_tool -i <npu> -tls -s enable %u", !odd);
-}
-
-const struct rs_fact *rs_message_nodes(const struct rs_audit *a, const char *host)
-{
-	static const char *const said[] = {"nccl", "job"};
-
-	for (unsigned i = 0; i < sizeof(said) / sizeof(*said); i++) {
-		const struct rs_fact *f = rs_facts_get(a->facts, host, said[i], "nodes");
-
-		if (f && f->numeric && f->number > 1)
-			return f;
-	}
-	return NULL;
 }
 
 /* Ranks of several nodes that are told to meet on the loopback. */

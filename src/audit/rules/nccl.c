@@ -609,6 +609,12 @@ static void n14_mixed(struct rs_audit *a, const struct rs_rule *r, const char *h
 				"whether this host has RDMA devices, as the others do");
 }
 
+/* That a job is of several nodes is known from its launch, or from its list of ranks, alone. */
+static bool of_launch(const struct rs_fact *meant)
+{
+	return meant && (!strcmp(meant->subject, "job") || !strncmp(meant->name, "test_rank/", 10));
+}
+
 static void n14_socket(struct rs_audit *a, const struct rs_rule *r, const char *host,
 		       const struct rs_fact *socket)
 {
@@ -623,7 +629,8 @@ static void n14_socket(struct rs_audit *a, const struct rs_rule *r, const char *
 	    !rs_message_fact(a, host, "message no-device") &&
 	    !rs_message_fact(a, host, "message verbs-library"))
 		meant = NULL;
-	f = rs_finding_new(a, r, up || disabled || meant ? RS_FAIL : RS_UNKNOWN, RS_CRITICAL,
+	f = rs_finding_new(a, r, up || disabled || meant ? RS_FAIL : RS_UNKNOWN,
+			   up || disabled || !of_launch(meant) ? RS_CRITICAL : RS_MAJOR,
 			   "NCCL sends over TCP (NET/Socket)%s",
 			   disabled ? ": NCCL_IB_DISABLE forbids RDMA"
 			   : up     ? ", and RDMA devices are there"
@@ -668,15 +675,18 @@ static const struct rs_fact *of_nodes(const struct rs_audit *a, const char *host
 }
 
 /* How grave it is that a variable leaves RDMA out: a script's nodes alone may have no other
- * network.
+ * network. gpus: it is NCCL's, so the nodes are of GPUs.
  */
-static enum rs_severity without_rdma(const struct rs_fact *up, const struct rs_fact *nodes)
+static enum rs_severity without_rdma(const struct rs_fact *up, const struct rs_fact *nodes,
+				     bool gpus)
 {
 	if (up)
 		return RS_CRITICAL;
 	if (!nodes)
 		return RS_INFO;
-	return strcmp(nodes->subject, "job") ? RS_CRITICAL : RS_MINOR;
+	if (!of_launch(nodes))
+		return RS_CRITICAL;
+	return gpus ? RS_MAJOR : RS_MINOR;
 }
 
 /* A plugin's variables say that another library than NCCL's own does the work. */
@@ -768,7 +778,7 @@ static void n14_other(struct rs_audit *a, const struct rs_rule *r, const char *h
 	if (!nodes && o->without == ucx_without &&
 	    rs_word_list_has(v->value, "cuda_ipc|rocm_ipc", false))
 		return;
-	severity = without_rdma(up, nodes);
+	severity = without_rdma(up, nodes, !strncmp(o->name, "NCCL_", 5));
 	if ((o->plugin && !up && by_plugin(a, host)) ||
 	    (o->beside && rs_message_fact(a, host, "env NCCL_")))
 		severity = RS_INFO;
@@ -806,7 +816,7 @@ static void n14_forbidden(struct rs_audit *a, const struct rs_rule *r, const cha
 	for (unsigned i = 0; !up && i < sizeof(asked) / sizeof(*asked); i++)
 		up = rs_facts_get(a->facts, host, "env", asked[i]);
 	f = rs_finding_new(a, r, RS_FAIL,
-			   !up && by_plugin(a, host) ? RS_INFO : without_rdma(up, nodes),
+			   !up && by_plugin(a, host) ? RS_INFO : without_rdma(up, nodes, true),
 			   "NCCL_IB_DISABLE=%s turns RDMA off for the whole job", off->value);
 	rs_finding_subject(a, f, host, NULL);
 	rs_finding_fact(f, off);
