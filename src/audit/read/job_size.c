@@ -147,6 +147,8 @@ static bool line_job_size(struct rs_audit *a, const struct rs_input *in, const s
 	for (unsigned i = 0; i < sizeof(mpi) / sizeof(*mpi) && !nodes && *l->text != '#'; i++)
 		if ((at = word_at(l->text, mpi[i])))
 			nodes = of_mpi(at);
+	if (!nodes && word_at(l->text, "torchrun") && word_at(l->text, "--standalone"))
+		nodes = 1;
 	if (!nodes || nodes > 100000)
 		return false;
 	rs_input_add(a, in, l->number, NULL, "job", "nodes", "%u", nodes);

@@ -28,6 +28,7 @@ struct heard {
 	uint32_t lines, hosts, looked;
 	uint32_t odd; /* lines of one port that differs from all its like */
 	bool grave;   /* a line is more than a warning */
+	bool remote;  /* a line is of a host whose job may go to another one */
 };
 
 /* ---- RDMA that was meant ---- */
@@ -88,6 +89,17 @@ static bool alone(const struct rs_audit *a, const char *host)
 	if (ranks && local && ranks->numeric && local->numeric && ranks->number == local->number)
 		return true;
 	return !namesake(a, host) && !beside(a, host) && has_all_ranks(a, host);
+}
+
+/* One machine alone, or a launch that asks for one ("torchrun --standalone") and sends over no
+ * network. */
+static bool stays_within(const struct rs_audit *a, const char *host)
+{
+	const struct rs_fact *nodes = rs_facts_get(a->facts, host, "job", "nodes");
+
+	return alone(a, host) ||
+	       (nodes && nodes->numeric && nodes->number == 1 && !beside(a, host) &&
+		!rs_facts_get(a->facts, host, "nccl", "via_ib"));
 }
 
 const struct rs_fact *rs_message_other_network(const struct rs_audit *a, const char *host,
@@ -314,7 +326,7 @@ static bool is_mild(const struct rs_audit *a, const struct rs_message *m,
 {
 	return rs_audit_is_guide(a, line->file) || rs_level_tries_again(line->value) ||
 	       (of_network(m) && ended_alone(a, line)) ||
-	       (!strcmp(m->key, "gdr-disabled") && alone(a, line->host)) ||
+	       (!strcmp(m->key, "gdr-disabled") && stays_within(a, line->host)) ||
 	       (rs_level_of(line->value) == RS_LEVEL_WARN &&
 		!strcasestr(line->value, "nccl warn") && !strstr(line->value, " UCX "));
 }
@@ -561,6 +573,8 @@ static void hear_host(struct heard *h, const struct rs_rule *r, const char *host
 				begin(h, r);
 			subjects(h, host);
 			h->hosts++;
+			h->remote |=
+				strcmp(h->m->key, "gdr-disabled") != 0 || !stays_within(h->a, host);
 		}
 		here++;
 		if (h->m->odd)
@@ -631,6 +645,9 @@ static void hear(struct rs_audit *a, const struct rs_rule *r, const struct rs_me
 	}
 	if (h.f && !h.grave && h.f->severity > RS_MINOR)
 		h.f->severity = RS_MINOR;
+	/* what a job of one host does without */
+	if (h.f && !h.remote)
+		h.f->severity = RS_INFO;
 	if (h.f)
 		h.f->states_failure = h.f->severity == RS_MINOR && !m->setting;
 	mend(&h);
