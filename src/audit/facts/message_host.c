@@ -183,6 +183,16 @@ static const struct rs_message rows[] = {
 		.need_why = "whether another file sets it",
 	},
 	{
+		.key = "memlock-shell",
+		.check = "H05",
+		.severity = MAJ,
+		.confidence = RS_HIGH,
+		.title = "a shell that was started on the host may lock little memory",
+		.why = "what it starts has its limit, as ranks that are started over ssh do",
+		.need = "grep 'locked memory' /proc/PID/limits, of the job's own process",
+		.need_why = "the limit that the job has",
+	},
+	{
 		.key = "host-trust-pcp",
 		.check = "A01",
 		.severity = RS_INFO,

@@ -211,6 +211,20 @@ static bool behind_rule(const struct rs_text *t)
 	       strspn(text, "-") == p->length;
 }
 
+/* "gpu[01-03] (3)", "c2,c5 (2)" between rules: hosts that printed the same stand for one. Their
+ * names without their number; 0: it is no such line. */
+static size_t gathered_names(const char *own)
+{
+	size_t n = strcspn(own, " ");
+	unsigned count;
+
+	return n > 3 && n < RS_NAME_BYTES && sscanf(own + n, " (%u)", &count) == 1 &&
+			       own[strlen(own) - 1] == ')' && isalpha((unsigned char)*own) &&
+			       strpbrk(own, "0123456789") && (strpbrk(own, "[,"))
+		       ? n
+		       : 0;
+}
+
 /* "cn0411" alone, where the command that runs prints the host's name before what it prints else, or
  * between rules: what follows is of that host. */
 static bool printed_name(const struct rs_text *t, const char *own)
@@ -264,6 +278,11 @@ static void classify(struct rs_text *t, struct rs_piece *p, char *text, bool gan
 		p->kind = RS_PIECE_PROMPT;
 		p->command = t->ran = rs_text_command(t, prompt.command);
 		t->gang = rs_gang_find(own);
+	} else if (own == text && behind_rule(t) && gathered_names(own)) {
+		snprintf(name, sizeof(name), "%.*s", (int)gathered_names(own), own);
+		p->kind = RS_PIECE_HEADING;
+		p->host = host_named(t, name, RS_NAMED_BY_HEADING);
+		p->command = t->ran;
 	} else if (own == text && printed_name(t, own)) {
 		p->kind = RS_PIECE_HEADING;
 		p->host = host_named(t, own, RS_NAMED_BY_HEADING);
