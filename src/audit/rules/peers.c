@@ -331,6 +331,22 @@ static bool own_made(const char *netdev)
 	return false;
 }
 
+/* The difference of these MTUs is found already, of the hosts' main or only interfaces. */
+static bool is_found(const struct rs_audit *a, const struct rs_rule *r, const struct ballot *b)
+{
+	for (uint32_t i = 0; i < a->n_findings; i++) {
+		const struct rs_finding *f = a->findings[i];
+
+		if (f->rule != r || f->verdict != RS_FAIL)
+			continue;
+		for (uint32_t k = 0; k < f->n_facts && k < RS_FINDING_FACTS; k++)
+			for (unsigned v = 0; v < b->n; v++)
+				if (f->fact[k] == b->vote[v].fact)
+					return true;
+	}
+	return false;
+}
+
 /* Hosts of which no RDMA device is known, by an interface that several of them have. */
 static void x02_namesakes(struct rs_audit *a, const struct rs_rule *r, struct ballot *b,
 			  const char *host)
@@ -358,7 +374,7 @@ static void x02_namesakes(struct rs_audit *a, const struct rs_rule *r, struct ba
 			first &= b->n > 0 || !strcmp(h, host);
 			vote(b, h, part, mtu->value, mtu);
 		}
-		x = first && b->n > 1
+		x = first && b->n > 1 && !is_found(a, r, b)
 			    ? result(a, r, b, RS_MINOR, "the MTU of interfaces of one name")
 			    : NULL;
 		if (!x || x->verdict != RS_FAIL)
@@ -411,12 +427,12 @@ static void x02(struct rs_audit *a, const struct rs_rule *r)
 		}
 	}
 	x02_interfaces(a, r, &b, told);
+	x02_names(a, r);
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		if (host_at(a, i) && !rs_look_has_rdma(a, host_at(a, i)))
 			x02_namesakes(a, r, &b, host_at(a, i));
 	free(b.vote);
 	x02_unseen(a, r);
-	x02_names(a, r);
 }
 
 /* ---- X04: rails ---- */
