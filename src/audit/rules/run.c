@@ -282,6 +282,50 @@ static void drop_comfort(struct rs_audit *a)
 	a->n_findings = kept;
 }
 
+/* Of the state of one port two checks may tell: H09's word goes before a note's. */
+static bool is_port_note(const struct rs_finding *f)
+{
+	static const char *const states[] = {"link", "port_state", "phys_state", "port-down"};
+
+	if (f->verdict != RS_FAIL || f->severity != RS_INFO || f->n_subjects != 1 || !f->n_facts ||
+	    !f->fact[0] || strcmp(f->rule->id, "A01") != 0)
+		return false;
+	for (unsigned i = 0; i < sizeof(states) / sizeof(*states); i++)
+		if (!strcmp(f->fact[0]->name, states[i]))
+			return true;
+	return false;
+}
+
+static bool judges_line(const struct rs_finding *f, const struct rs_fact *k)
+{
+	for (uint32_t i = 0; i < f->n_facts && i < RS_FINDING_FACTS; i++)
+		if (f->fact[i] && f->fact[i]->line == k->line && k->line &&
+		    !strcmp(f->fact[i]->file, k->file))
+			return true;
+	return false;
+}
+
+static void drop_port_notes(struct rs_audit *a)
+{
+	uint32_t kept = 0, n = a->n_findings;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct rs_finding *f = a->findings[i];
+		bool told = false;
+
+		for (uint32_t k = 0; is_port_note(f) && k < n && !told; k++)
+			told = a->findings[k]->verdict == RS_FAIL &&
+			       !strcmp(a->findings[k]->rule->id, "H09") &&
+			       rs_finding_is_of(a->findings[k], f->subject[0].host) &&
+			       judges_line(a->findings[k], f->fact[0]);
+		f->comfort = told;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!a->findings[i]->comfort)
+			a->findings[kept++] = a->findings[i];
+	a->n_findings = kept;
+}
+
 /* What the profile accepts explains nothing and is explained by nothing. */
 static void accept(struct rs_audit *a)
 {
@@ -334,6 +378,7 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 	if (a->err)
 		return rs_error_set(e, a->err, "out of memory");
 	soften_guides(a);
+	drop_port_notes(a);
 	drop_comfort(a);
 	rs_evidence_settle(a);
 	accept(a);
