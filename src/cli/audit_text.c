@@ -83,21 +83,54 @@ static void evidence(const struct rs_finding *f, const struct rs_audit_view *v, 
 		rs_paragraph(out, 12, "and %u more (-v)", f->n_facts - shown);
 }
 
+static bool same_fix(const struct rs_finding_fix *x, const struct rs_finding_fix *y)
+{
+	return x->choice == y->choice && !strcmp(x->command, y->command) &&
+	       !strcmp(x->undo ? x->undo : "", y->undo ? y->undo : "");
+}
+
+/* The hosts that a command is for, each once: findings that were alike have one for each of theirs.
+ */
+static void hosts_of(const struct rs_finding *f, uint32_t i, char *out, size_t size)
+{
+	uint32_t n = 0;
+
+	*out = '\0';
+	for (uint32_t k = i; k < f->n_fixes; k++) {
+		size_t used = strlen(out);
+
+		if (!same_fix(&f->fix[i], &f->fix[k]))
+			continue;
+		snprintf(out + used, size - used, "%s%s", n++ ? ", " : "", f->fix[k].on);
+	}
+	/* a finding keeps a few fixes, of however many hosts */
+	if (f->n_fixes == RS_FINDING_FIXES && n > 1 && f->alike > n)
+		snprintf(out + strlen(out), size - strlen(out), " and %u more", f->alike - n);
+}
+
 static void fixes(const struct rs_finding *f, FILE *out)
 {
+	char hosts[RS_FINDING_FIXES * 72], last[sizeof(hosts)] = "";
+
 	for (uint32_t i = 0; i < f->n_fixes; i++) {
 		const struct rs_finding_fix *x = &f->fix[i];
-		bool first = !i || f->fix[i - 1].choice != x->choice;
+		bool first = !i || f->fix[i - 1].choice != x->choice, told = false;
 
-		if (first)
+		for (uint32_t k = 0; k < i; k++)
+			told |= same_fix(&f->fix[k], x);
+		if (told)
+			continue;
+		hosts_of(f, i, hosts, sizeof(hosts));
+		if (first || strcmp(hosts, last) != 0)
 			fprintf(out, "  fix %-5s on %s%s%s%s\n",
 				f->fix[f->n_fixes - 1].choice > 1
 					? (const char *[]){"", "(a)", "(b)", "(c)",
 							   "(d)"}[x->choice & 3]
 					: "",
-				x->on, x->persistent ? "" : ", until the next boot",
+				hosts, x->persistent ? "" : ", until the next boot",
 				x->interrupts ? "; interrupts: " : "",
 				x->interrupts ? x->interrupts : "");
+		memcpy(last, hosts, sizeof(last));
 		/* a command is not broken over lines: it is to be copied */
 		fprintf(out, "            %s\n", x->command);
 		if (x->undo)
