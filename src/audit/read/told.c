@@ -106,13 +106,18 @@ static bool is_mended(const char *text)
 	return p && (begins_one(p, labels) || begins_one(behind_part(p), verbs));
 }
 
-/* "## 2.21.5", "### [v1.4.0] - 2026-01-31": a release, and what it changed below. */
+/* "## 2.21.5", "### [v1.4.0] - 2026-01-31": a release, and what it changed below. A report's
+ * section has a title behind its number. */
 static bool is_release(const char *text)
 {
 	const char *p = text + strspn(text, "# [v"), *q = behind_digits(p);
 
-	return *text == '#' && q > p && *q == '.' && isdigit((unsigned char)q[1]) &&
-	       !strpbrk(p, "|=\"'");
+	if (*text != '#' || q == p || *q != '.' || !isdigit((unsigned char)q[1]))
+		return false;
+	for (q += strcspn(q, " ]"); *q; q++)
+		if (isalpha((unsigned char)*q) || strchr("|=\"'", *q))
+			return false;
+	return true;
 }
 
 /* "## Bug Fixes", "Known Issues:", "What's Changed": few words, and nothing behind them. */
