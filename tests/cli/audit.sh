@@ -325,6 +325,14 @@ printf '%s\n' 'root@gpu17:~# ulimit -l' 64 'root@gpu17:~# ibv_reg_mr_test' \
 	'NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory' >"$tmp/paste.txt"
 status 1 "$ripstop" audit --price none "$tmp/paste.txt"
 grep -q '^  fix       on gpu17;' "$tmp/out"
+# hosts alike have one fix, once, with all their names
+for h in gpu17 gpu18 gpu19; do
+	printf '%s\n' "root@$h:~# ulimit -l" 64 "root@$h:~# rdma link" \
+		'link mlx5_1/1 state ACTIVE physical_state LINK_UP netdev ens1'
+done >"$tmp/alike.txt"
+status 1 "$ripstop" audit --price none "$tmp/alike.txt"
+grep -q '^  fix       on gpu17, gpu18, gpu19;' "$tmp/out"
+[ "$(grep -c limits.d/rdma.conf "$tmp/out")" = 2 ] # and its undo
 # a question of what something is gets that first, of the part that it names
 printf '%s\n' '$ uname -r' 6.8.0-40-generic '$ ibdev2netdev' 'mlx5_0 port 1 ==> ens1np0 (Up)' \
 	'mlx5_1 port 1 ==> ens2np0 (Down)' >"$tmp/state.txt"

@@ -16,8 +16,8 @@ void rs_messages_overrule(struct rs_audit *a, const char *check, const char *hos
  * nodes. NULL: nothing says so, or it is one machine alone, or NCCL_IB_DISABLE forbids it. */
 const struct rs_fact *rs_message_meant(const struct rs_audit *a, const char *host);
 
-/* That a job is of several nodes: NCCL counts them in its log, or a script asks for them. NULL:
- * neither. */
+/* That a job is of several nodes: NCCL counts them in its log, a launch asks for them, or
+ * nccl-tests lists ranks of several hosts. NULL: none of these. */
 const struct rs_fact *rs_message_nodes(const struct rs_audit *a, const char *host);
 
 /* What the ranks of another host of this log chose (`own`: this host's "nccl network"), of one job,
