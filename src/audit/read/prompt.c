@@ -361,10 +361,11 @@ static size_t name_length(const char *p)
 	return n;
 }
 
-/* "user@host": its length, the host in *host. */
+/* "user@host", bash's "I have no name!@host": its length, the host in *host. */
 static size_t user_at(const char *p, const char **host, size_t *length)
 {
-	size_t n = name_length(p);
+	static const char unknown[] = "I have no name!";
+	size_t n = strncmp(p, unknown, sizeof(unknown) - 1) ? name_length(p) : sizeof(unknown) - 1;
 
 	if (!n || p[n] != '@')
 		return 0;
@@ -385,15 +386,16 @@ static const char *sign(const char *p)
 	for (unsigned i = 0; i < 160 && p[i]; i++)
 		if (is_sign(p[i]) &&
 		    (p[i + 1] == ' ' || !p[i + 1] || !strncmp(p + i + 1, "show ", 5) ||
-		     !strncmp(p + i + 1, "display ", 8)))
+		     !strncmp(p + i + 1, "display ", 8) || (i && known(p + i + 1))))
 			return p + i;
 	return NULL;
 }
 
-/* "[root@gpu01 ~]# cmd", "ubuntu@gpu01:~/x$ cmd", "root@gpu01> cmd": the command, or NULL. */
+/* "[root@gpu01 ~]# cmd", "{u@gpu01}$ cmd", "[u@gpu01]~% cmd", "ubuntu@gpu01:~/x$ cmd",
+ * "root@gpu01> cmd": the command, or NULL. */
 static const char *named(const char *text, struct rs_prompt *out)
 {
-	bool square = *text == '[';
+	bool square = *text == '[' || *text == '{';
 	const char *p = text + square, *host, *end;
 	size_t length, n = user_at(p, &host, &length);
 
@@ -401,10 +403,12 @@ static const char *named(const char *text, struct rs_prompt *out)
 		return NULL;
 	p += n;
 	if (square) {
-		p = strchr(p, ']');
+		p = strchr(p, *text == '[' ? ']' : '}');
 		if (!p)
 			return NULL;
 		p += 1 + (p[1] == ' ');
+		if (*p == '~' || *p == '/')
+			p += strcspn(p, " $#%>");
 		if (!is_sign(*p))
 			return NULL;
 		end = p;
@@ -423,7 +427,7 @@ static const char *named(const char *text, struct rs_prompt *out)
 	return end + 1 + strspn(end + 1, " \t");
 }
 
-/* "gpu01:~ # cmd", "gpu01:/opt$ cmd": a host without a user. */
+/* "gpu01:~ # cmd", "gpu01:/opt$ cmd": a host without a user; macOS has one behind the path. */
 static const char *hosted(const char *text, struct rs_prompt *out)
 {
 	size_t n = name_length(text), m;
@@ -433,24 +437,151 @@ static const char *hosted(const char *text, struct rs_prompt *out)
 		return NULL;
 	m = 1 + strcspn(p + 1, " $#");
 	p += m + (p[m] == ' ');
-	if ((*p != '$' && *p != '#') || p[1] != ' ')
+	if (p[-1] == ' ' && isalpha((unsigned char)*p) && strchr("$#%", p[name_length(p)]) &&
+	    known(p + name_length(p) + 1))
+		p += name_length(p);
+	if ((*p != '$' && *p != '#' && *p != '%') || p[1] != ' ')
 		return NULL;
 	snprintf(out->host, sizeof(out->host), "%.*s", (int)n, text);
 	return p + 2;
 }
 
-/* "node12 # cmd", "node12 ~ # cmd": where the command is known, and a machine has a number. */
+/* "node12 # cmd", "node12 ~/x # cmd": where the command is known, and a machine has a number. */
 static const char *spaced(const char *text, struct rs_prompt *out)
 {
 	size_t n = name_length(text);
 	const char *p = text + n;
 
-	p += !strncmp(p, " ~", 2) ? 2 : 0;
+	if (!strncmp(p, " ~", 2) || !strncmp(p, " /", 2))
+		p += 2 + strcspn(p + 2, " ");
 	if (n < 3 || !isalpha((unsigned char)*text) || !isdigit((unsigned char)text[n - 1]) ||
 	    *p != ' ' || !is_sign(p[1]) || p[1] == '>' || p[2] != ' ' || !known(p + 3))
 		return NULL;
 	snprintf(out->host, sizeof(out->host), "%.*s", (int)n, text);
 	return p + 3;
+}
+
+/* Shells and users: what stands before a sign and names no machine. */
+static bool names_machine(const char *p, size_t n)
+{
+	static const char *const others[] = {"bash", "sh",    "zsh",   "ksh",    "csh",  "tcsh",
+					     "fish", "dash",  "user",  "root",   "me",   "admin",
+					     "pwsh", "shell", "mysql", "prompt", "host", NULL};
+
+	return n > 2 && isalpha((unsigned char)*p) &&
+	       !rs_word_in(others, p, strcspn(p, "-.") < n ? strcspn(p, "-.") : n);
+}
+
+/* The length of the sign that ends a prompt: also of themes that have one of their own. */
+static size_t sign_length(const char *p)
+{
+	static const char *const drawn[] = {"\xe2\x9d\xaf", "\xe2\x9e\x9c", "\xce\xbb"};
+
+	if (is_sign(*p))
+		return 1;
+	for (unsigned i = 0; i < sizeof(drawn) / sizeof(*drawn); i++)
+		if (!strncmp(p, drawn[i], strlen(drawn[i])))
+			return strlen(drawn[i]);
+	return 0;
+}
+
+/* Commands that are no word of a sentence behind a name and '>': there a person may speak. */
+static bool asked(const char *p, bool spoken);
+
+/* "gpu01$ cmd", "gpu01% cmd", "gpu01> cmd", "[gpu01]$ cmd", "<gpu01> cmd": a word, and a command
+ * that is known. */
+static const char *worded(const char *text, struct rs_prompt *out)
+{
+	static const char open[] = "[<{(", close[] = "]>})";
+	const char *in = *text ? strchr(open, *text) : NULL, *name = text + (in != NULL);
+	const char *p = name + name_length(name);
+	size_t n = (size_t)(p - name), m;
+	bool spoken;
+
+	if (!n || !isalpha((unsigned char)*name) || !isalnum((unsigned char)p[-1]))
+		return NULL;
+	if (in && *p++ != close[in - open])
+		return NULL;
+	/* "<gpu01>" ends with its sign; "<pre>" and "<h2>" are of HTML */
+	m = in && *in == '<' ? 0 : sign_length(p);
+	if (in && *in == '<' && (n < 3 || !isdigit((unsigned char)p[-2])))
+		return NULL;
+	if (!m && !(in && *in == '<'))
+		return NULL;
+	spoken = m ? *p == '>' : true;
+	p += m;
+	if (*p != ' ' || !asked(p + strspn(p, " "), spoken))
+		return NULL;
+	if (names_machine(name, n))
+		snprintf(out->host, sizeof(out->host), "%.*s", (int)n, name);
+	return p + strspn(p, " ");
+}
+
+/* "PS C:\Users\me> cmd", "C:\Users\me>cmd": of a workstation, which names no host. */
+static const char *of_windows(const char *text)
+{
+	const char *p = text, *end;
+	bool power = !strncmp(p, "PS ", 3);
+
+	p += power ? 3 : 0;
+	if (!(isupper((unsigned char)*p) && !strncmp(p + 1, ":\\", 2)) && !(power && *p == '/'))
+		return NULL;
+	end = strchr(p, '>');
+	if (!end || end - p > 100)
+		return NULL;
+	end += 1 + strspn(end + 1, " ");
+	return known(end) ? end : NULL;
+}
+
+/* "In [3]: !cmd" of IPython, "!cmd" of a notebook's cell. */
+static const char *of_notebook(const char *text)
+{
+	const char *p = text;
+
+	if (!strncmp(p, "In [", 4)) {
+		p += 4 + strspn(p + 4, "0123456789 ");
+		if (strncmp(p, "]: ", 3))
+			return NULL;
+		p += 3;
+	}
+	if (*p != '!')
+		return NULL;
+	p += 1 + strspn(p + 1, " ");
+	return known(p) ? p : NULL;
+}
+
+/* Lines and corners that themes draw before a prompt: U+2500 to U+257F. */
+static size_t drawn_length(const char *text)
+{
+	const char *p = text;
+
+	while (!strncmp(p, "\xe2\x94", 2) || !strncmp(p, "\xe2\x95", 2))
+		p += p[2] ? 3 : 2;
+	return (size_t)(p - text);
+}
+
+/* The first line of a prompt of two: Kali's, Parrot's, "u@gpu01 MINGW64 ~" of Git for Windows.
+ * It names the host; the command stands behind the next line's sign. */
+static bool first_of_two(const char *text, struct rs_prompt *out)
+{
+	static const char *const at[] = {"@", "\xe3\x89\xbf", "\xf0\x9f\x92\x80"};
+	size_t drawn = drawn_length(text), n;
+	const char *p = text + drawn + strspn(text + drawn, " ([");
+
+	n = name_length(p);
+	for (unsigned i = 0; n && i < sizeof(at) / sizeof(*at); i++) {
+		const char *host = p + n + strlen(at[i]), *end;
+
+		if (strncmp(p + n, at[i], strlen(at[i])) || !name_length(host))
+			continue;
+		end = host + name_length(host);
+		if (drawn ? strlen(end) > 120 : strncmp(end, " MINGW64 ", 9))
+			return false;
+		out->opens = true;
+		snprintf(out->host, sizeof(out->host), "%.*s", (int)(end - host), host);
+		return true;
+	}
+	return false;
 }
 
 /* "[gpu01 ~]$ cmd", "[gpu01:/opt]# cmd": a host and a path in brackets. */
@@ -559,13 +690,30 @@ static const char *nameless(const char *p)
 	return NULL;
 }
 
+/* "~ cmd", "dir git:(main) cmd": behind the arrow that begins a prompt, what a theme tells of where
+ * it stands. */
+static const char *past_place(const char *p)
+{
+	enum { WORDS = 3 };
+	const char *from = p += strspn(p, " ");
+
+	for (unsigned i = 0; i < WORDS && *p && !known(p); i++) {
+		p += strcspn(p, " ");
+		p += strspn(p, " ");
+	}
+	return known(p) ? p : from;
+}
+
 /* "$ cmd"; "# cmd", "> cmd", "% cmd", "+ cmd" where the command is known. */
 static const char *bare_sign(const char *p)
 {
 	size_t n = 1;
 
+	p += drawn_length(p);
 	if (!strncmp(p, "\xe2\x9d\xaf ", 4) || !strncmp(p, "\xe2\x9e\x9c ", 4))
-		return p + 4;
+		return past_place(p + 4);
+	if (!strncmp(p, "\xce\xbb ", 3) || !strncmp(p, "$> ", 3))
+		return known(p + 3) ? p + 3 : NULL;
 	/* "-> show linkagg" of AOS */
 	if (!strncmp(p, "-> show ", 8))
 		return p + 3;
@@ -604,12 +752,19 @@ bool rs_prompt_find(const char *text, struct rs_prompt *out)
 	/* "(base) ", "{master:0}", and a prompt before a prompt */
 	if (*p == '(' && strchr(p, ')') && strchr(p, ')')[1] == ' ')
 		p = strchr(p, ')') + 2;
+	if (first_of_two(p, out))
+		return true;
+	/* "[1] user@gpu01:~$": of a multiplexer's window or of a job */
+	if (*p == '[' && strspn(p + 1, "0123456789") &&
+	    !strncmp(p + 1 + strspn(p + 1, "0123456789"), "] ", 2) &&
+	    named(strchr(p, ' ') + 1, out))
+		p = strchr(p, ' ') + 1;
 	/* "*A:leaf1#" of SR OS: what was set is not saved yet */
 	p += *p == '*' && isalpha((unsigned char)p[1]) && p[2] == ':';
 	for (int i = 0; i < 3; i++) {
 		const char *next = NULL;
 
-		if (isalnum((unsigned char)*p) || *p == '[' || *p == '_') {
+		if (isalnum((unsigned char)*p) || *p == '[' || *p == '_' || *p == '{') {
 			next = named(p, out);
 			next = next ? next : hosted(p, out);
 			next = next ? next : spaced(p, out);
@@ -618,6 +773,9 @@ bool rs_prompt_find(const char *text, struct rs_prompt *out)
 		}
 		next = next ? next : of_vrp(p, out);
 		next = next ? next : nameless(p);
+		next = next ? next : worded(p, out);
+		next = next ? next : of_windows(p);
+		next = next ? next : of_notebook(p);
 		next = next ? next : bare_sign(p);
 		if (!next)
 			break;
@@ -636,6 +794,17 @@ bool rs_prompt_find(const char *text, struct rs_prompt *out)
 /* Commands whose name begins lines of configurations and sentences, too. */
 static const char *const not_typed[] = {"hostname", "nv",    "show", "ls", "grep", "echo", "head",
 					"tail",     "route", "ping", "tc", "env",  NULL};
+
+static bool asked(const char *p, bool spoken)
+{
+	/* they print what nobody reads, and end the output before them */
+	static const char *const quiet[] = {"exit", "logout", "cd",     "clear",  "pwd",
+					    "date", "whoami", "export", "source", NULL};
+	size_t n = word_length(p);
+
+	return spoken ? known(p) && !rs_word_in(not_typed, p, n)
+		      : known(p) || rs_word_in(quiet, p, n);
+}
 
 /* A command as people type it, not the first word of a sentence or of a setting. */
 static bool typed(const char *p)

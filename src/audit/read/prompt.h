@@ -10,6 +10,7 @@ enum { RS_COMMAND_BYTES = 512 };
 struct rs_prompt {
 	char host[RS_NAME_BYTES];       /* whose prompt it is; "" */
 	char command[RS_COMMAND_BYTES]; /* without sudo, variables and path; "" */
+	bool opens;   /* the first line of a prompt of two: the command is on the next */
 	size_t strip; /* a setting, "nv set ...", stands there: it is text, not what printed it */
 };
 

@@ -275,7 +275,8 @@ static void classify(struct rs_text *t, struct rs_piece *p, char *text, bool gan
 			p->length -= (uint32_t)prompt.strip;
 			return;
 		}
-		p->kind = RS_PIECE_PROMPT;
+		/* the next line's sign has no name, and is of the host that this one names */
+		p->kind = prompt.opens ? RS_PIECE_HEADING : RS_PIECE_PROMPT;
 		p->command = t->ran = rs_text_command(t, prompt.command);
 		t->gang = rs_gang_find(own);
 	} else if (own == text && behind_rule(t) && gathered_names(own)) {

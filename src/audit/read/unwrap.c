@@ -84,17 +84,22 @@ static bool draws(const struct row *r)
 	return true;
 }
 
-/* A prompt, a fence, a heading: where something else begins. */
+/* A prompt, behind a clock, too, a fence, a heading: where something else begins. */
 static bool frames(const struct row *r)
 {
+	static const struct rs_prefix_habits none;
 	struct rs_prompt prompt;
+	struct rs_prefix prefix;
 	char text[256];
 
 	if (!r->n || r->n >= sizeof(text))
 		return false;
 	memcpy(text, r->text, r->n);
 	text[r->n] = '\0';
-	return rs_fence(text) || rs_prompt_find(text, &prompt);
+	if (rs_fence(text) || rs_prompt_find(text, &prompt))
+		return true;
+	rs_prefix_find(&none, RS_GANG_NONE, text, &prefix);
+	return prefix.strip && rs_prompt_find(text + prefix.strip, &prompt);
 }
 
 static struct row row_of(const char *from, size_t n)
