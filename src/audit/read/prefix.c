@@ -436,12 +436,50 @@ static bool is_record(const char *text)
 	return is == RS_RECORD_NCCL || is == RS_RECORD_UCX || is_kernel(text);
 }
 
+/* "[1,3]<stdout>:64" of mpirun --tag-output: what task 3 printed. */
+static size_t tag_length(const char *text, char *host)
+{
+	const char *comma = *text == '[' ? strchr(text, ',') : NULL;
+	size_t n = mpi_length(text, host);
+
+	if (!n || !comma || !digits(comma + 1))
+		return 0;
+	if (!*host)
+		snprintf(host, RS_NAME_BYTES, "task %.*s", (int)(digits(comma + 1) % RS_NAME_BYTES),
+			 comma + 1);
+	return n;
+}
+
+/* "gpu01 64" behind "echo $(hostname) $(ulimit -l)": a machine's name, and few words. */
+static size_t word_label(const char *text, char *host)
+{
+	enum { WORDS = 4 };
+	size_t n = name_length(text);
+	unsigned words = 0;
+
+	if (n < 2 || n >= RS_NAME_BYTES || text[n] != ' ' || !isalnum((unsigned char)*text) ||
+	    strcspn(text, "0123456789-") >= n)
+		return 0;
+	for (const char *p = text + n; *p; p += strcspn(p, " "), words++)
+		p += strspn(p, " ");
+	if (words > WORDS)
+		return 0;
+	name_copy(host, text, n);
+	return n + strspn(text + n, " ");
+}
+
 /* "gpu01: ", "0: " behind a command that labels each line so. */
 static size_t gang_length(enum rs_gang gang, const char *text, char *host)
 {
 	const char *p = text + strspn(text, " ");
 	size_t n = gang == RS_GANG_TASKS ? digits(p) : name_length(p);
 
+	if (gang == RS_GANG_TAGS)
+		return tag_length(text, host);
+	if (gang == RS_GANG_WORDS)
+		return word_label(text, host);
+	if (gang == RS_GANG_HEADED) /* salt indents what each printed */
+		return strncmp(text, "    ", 4) ? 0 : 4;
 	if (gang == RS_GANG_NONE || !n || n > RS_NAME_BYTES - 6 || p[n] != ':' ||
 	    (p[n + 1] && p[n + 1] != ' '))
 		return 0;

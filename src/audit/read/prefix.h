@@ -9,7 +9,14 @@
 enum { RS_NAME_BYTES = 64, RS_HABITS = 64, RS_TASKS = 4096 };
 
 /* What the command that printed the line puts before each (rs_gang_find()). */
-enum rs_gang { RS_GANG_NONE, RS_GANG_NAMES, RS_GANG_TASKS };
+enum rs_gang {
+	RS_GANG_NONE,
+	RS_GANG_NAMES,  /* "gpu01: " */
+	RS_GANG_WORDS,  /* "gpu01 " */
+	RS_GANG_TASKS,  /* "0: " */
+	RS_GANG_TAGS,   /* "[1,0]<stdout>:" */
+	RS_GANG_HEADED, /* "gpu01:" before the lines of each */
+};
 
 /*
  * Names before "name: " (pdsh) and "name | " (docker compose) and numbers before "12: " (srun -l)

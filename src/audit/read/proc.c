@@ -295,7 +295,7 @@ static int score_limits(const struct rs_input *in)
 void rs_memlock_of_job(struct rs_audit *a, const struct rs_input *in, uint32_t line)
 {
 	static const char *const launchers[] = {"srun", "mpirun", "kubectl", "docker", "podman",
-						"enroot", "pdsh", "ssh",
+						"enroot", "pdsh", "ssh", "ansible", "flux run",
 						/* of `kubectl exec POD -- sh -c 'ulimit -l'` */
 						"sh -c"};
 

@@ -208,6 +208,51 @@ static const char *past_srun(const char *p, bool *labels)
 
 static bool known(const char *p);
 
+/* Behind "echo $(hostname)": what else it prints. NULL: it prints no host's name first. */
+static const char *past_hostname(const char *p)
+{
+	static const char *const names[] = {"$(hostname)",   "$(hostname -s)", "`hostname`",
+					    "`hostname -s`", "$HOSTNAME",      "${HOSTNAME}",
+					    "$(uname -n)"};
+
+	if (strncmp(p, "echo ", 5))
+		return NULL;
+	p += 5 + strspn(p + 5, " ");
+	p += !strncmp(p, "-n ", 3) ? 3 : 0;
+	p += strspn(p, "\\\"'");
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(p, names[i], strlen(names[i])))
+			return p + strlen(names[i]);
+	return NULL;
+}
+
+/* What a launcher is given to run, with a quote before it: ansible -a 'cmd', salt X cmd.run 'cmd',
+ * pssh -H x 'cmd', mpirun sh -c 'cmd'. NULL: it is none of them, or runs a program of its own. */
+static const char *launched(const char *p)
+{
+	static const struct {
+		const char *name, *before;
+	} launchers[] = {
+		{"ansible ", " -a "}, {"salt ", " cmd.run "}, {"parallel-ssh ", " "},
+		{"pssh ", " "},       {"flux run ", " -c "},  {"mpirun ", " -c "},
+		{"mpiexec ", " -c "},
+	};
+
+	for (unsigned i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+		size_t n = strlen(launchers[i].name), m = strlen(launchers[i].before);
+		const char *last = NULL;
+
+		if (strncmp(p, launchers[i].name, n))
+			continue;
+		for (const char *q = p + n - 1; (q = strstr(q, launchers[i].before)); q++)
+			if (q[m] == '\'' || q[m] == '"')
+				last = q + m + 1;
+		/* an opening quote, not what ends another */
+		return last && known(last) ? last : NULL;
+	}
+	return NULL;
+}
+
 /* Past what stands before a command: sudo, time, variables, "ip netns exec X", "kubectl exec X --".
  */
 static const char *command_start(const char *p, char *host)
@@ -260,6 +305,18 @@ static const char *command_start(const char *p, char *host)
 			p = own;
 			continue;
 		}
+		/* "echo $(hostname) $(cat /sys/...)": each line begins with the host's name */
+		next = past_hostname(p);
+		if (next && (next = strstr(next, "$(")) && !strstr(next, "ulimit")) {
+			p = next + 2;
+			break;
+		}
+		if ((next = launched(p))) {
+			if (strstr(next, "ulimit"))
+				return p;
+			p = next;
+			continue;
+		}
 		/* in another namespace: "ip netns exec asic0 show interfaces status" */
 		if (!strncmp(p, "ip netns exec ", 14) && word_length(p + 14)) {
 			p += 14 + word_length(p + 14);
@@ -296,13 +353,25 @@ enum rs_gang rs_gang_find(const char *line)
 	static const char *const names[] = {"pdsh", "clush", "dsh", "xdsh", "pexec"};
 	const char *srun = word_at_start(line, "srun"), *clush = word_at_start(line, "clush");
 	bool labels = false;
+	const char *own;
 
 	if (strstr(line, "dshbak") || (clush && strstr(clush, " -b")))
 		return RS_GANG_NONE; /* gathered under a heading for each host */
 	if (srun)
 		past_srun(srun + 4, &labels);
-	if (labels)
+	if (labels || (word_at_start(line, "flux") && strstr(line, " --label-io")))
 		return RS_GANG_TASKS;
+	for (const char *p = line; (p = strstr(p, "echo ")); p++)
+		if ((own = past_hostname(p)))
+			return *own == ':'   ? RS_GANG_NAMES
+			       : *own == ' ' ? RS_GANG_WORDS
+					     : RS_GANG_NONE;
+	if ((own = word_at_start(line, "salt")) && launched(own))
+		return RS_GANG_HEADED;
+	if ((strstr(line, "-tag-output") || strstr(line, "--output tag")) &&
+	    (((own = word_at_start(line, "mpirun")) && launched(own)) ||
+	     ((own = word_at_start(line, "mpiexec")) && launched(own))))
+		return RS_GANG_TAGS;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (word_at_start(line, names[i]))
 			return RS_GANG_NAMES;
@@ -328,6 +397,8 @@ static void keep(struct rs_prompt *out, const char *p)
 	/* the quote in which another command was given it ends it */
 	if (p > whole && (p[-1] == '\'' || p[-1] == '"'))
 		out->command[strcspn(out->command, p[-1] == '"' ? "\"" : "'")] = '\0';
+	else if (p > whole + 1 && !strncmp(p - 2, "$(", 2))
+		out->command[strcspn(out->command, ")")] = '\0';
 }
 
 static bool known(const char *p)
@@ -954,6 +1025,45 @@ bool rs_heading_find(const char *text, struct rs_prompt *out)
 		return true;
 	}
 	return taken && names_host(inside, text, out->host);
+}
+
+/* "| CHANGED | rc=0 >>", "| FAILED! => {": behind ansible's name of a host. */
+static bool of_ansible(const char *p)
+{
+	static const char *const words[] = {"CHANGED", "SUCCESS", "FAILED", "UNREACHABLE", NULL};
+	size_t n;
+
+	if (strncmp(p, " | ", 3))
+		return false;
+	n = strspn(p + 3, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	if (!rs_word_in(words, p + 3, n))
+		return false;
+	p += 3 + n + (p[3 + n] == '!');
+	return !strncmp(p, " | rc=", 6) || !strncmp(p, " => {", 5);
+}
+
+bool rs_launcher_heading_find(enum rs_gang gang, const char *text, char *host)
+{
+	const char *p = text, *mark;
+	size_t n = name_length(p);
+
+	if (n && n < RS_NAME_BYTES && isalnum((unsigned char)*p) &&
+	    (of_ansible(p + n) || (gang == RS_GANG_HEADED && !strcmp(p + n, ":")))) {
+		snprintf(host, RS_NAME_BYTES, "%.*s", (int)n, p);
+		return true;
+	}
+	/* "[1] 10:00:00 [SUCCESS] gpu01" of parallel-ssh; a clock at the line's start is away */
+	if (*p != '[' || !strspn(p + 1, "0123456789") || !(p = strchr(p, ']')) || p[1] != ' ')
+		return false;
+	mark = p + 2 + strspn(p + 2, "0123456789:");
+	if (mark == p + 2 || (strncmp(mark, " [SUCCESS] ", 11) && strncmp(mark, " [FAILURE] ", 11)))
+		return false;
+	mark += 11;
+	n = name_length(mark);
+	if (!n || n >= RS_NAME_BYTES || (mark[n] && mark[n] != ' '))
+		return false;
+	snprintf(host, RS_NAME_BYTES, "%.*s", (int)n, mark);
+	return true;
 }
 
 bool rs_fence(const char *text)

@@ -254,6 +254,11 @@ static void classify(struct rs_text *t, struct rs_piece *p, char *text, bool gan
 		p->kind = rs_refusal_find(own, &refusal) ? RS_PIECE_REFUSAL : RS_PIECE_TEXT;
 		p->command = t->ran;
 		t->labelled = true;
+	} else if (own == text && rs_launcher_heading_find(t->gang, own, name)) {
+		p->kind = RS_PIECE_HEADING;
+		p->host = host_named(t, name, RS_NAMED_BY_HEADING);
+		p->launched = true;
+		p->command = t->ran;
 	} else if ((!strcmp(own, "#") || !strcmp(own, "$")) && behind_prompt(t)) {
 		p->kind = RS_PIECE_PROMPT; /* the command before it printed nothing */
 		t->gang = RS_GANG_NONE;
@@ -596,7 +601,7 @@ void rs_text_spread(struct rs_text *t)
 		if ((p->kind == RS_PIECE_PROMPT && (p->named || !headed)) || p->named ||
 		    (p->kind == RS_PIECE_HEADING && p->host) || (p->config && own)) {
 			now = own;
-			headed = p->kind == RS_PIECE_HEADING;
+			headed = p->kind == RS_PIECE_HEADING && !p->launched;
 		}
 		if (!own && t->n_names < FEW_NAMES && p->kind == RS_PIECE_TEXT)
 			own = leading(t, p);

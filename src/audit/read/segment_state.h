@@ -36,9 +36,10 @@ struct rs_piece {
 	uint32_t length, command;
 	uint16_t host;
 	uint8_t kind;
-	bool named;  /* a prompt says whose it is */
-	bool quoted; /* behind ">" */
-	bool config; /* a configuration says here whose it is */
+	bool named;    /* a prompt says whose it is */
+	bool quoted;   /* behind ">" */
+	bool launched; /* a heading of a launcher: the next prompt is of another machine */
+	bool config;   /* a configuration says here whose it is */
 };
 
 struct rs_text_name {

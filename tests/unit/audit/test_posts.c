@@ -58,6 +58,8 @@ static bool has_fact(const struct rs_audit *a, char *what)
 	assert_int_equal(sscanf(what, "%63s %63s %127s %255s", host, subject, name, value), 4);
 	for (char *p = value; *p; p++)
 		*p = *p == '~' ? ' ' : *p;
+	for (char *p = host; *p; p++)
+		*p = *p == '~' ? ' ' : *p;
 	is = rs_facts_value(a->facts, host, subject, name);
 	return strcmp(value, "-") ? is && !strcmp(is, value) : !is;
 }
