@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/word_list.h"
 #include "audit/read/prompt.h"
 #include "audit/read/readers.h"
 
@@ -107,6 +108,73 @@ static bool value_at(const char *p, char *out, size_t size)
 	return true;
 }
 
+/* "${NCCL_X:-1}" or "${NCCL_X-1}" of NCCL_X itself, with or without quotes: what it is set to where
+ * it was not set before. The length of the value at *from; 0: it is none. */
+static size_t own_default(const char *p, const char *name, const char **from)
+{
+	size_t n = strlen(name);
+	const char *end;
+
+	p += *p == '"';
+	if (strncmp(p, "${", 2) || strncmp(p + 2, name, n))
+		return 0;
+	p += 2 + n;
+	p += *p == ':';
+	if (*p != '-')
+		return 0;
+	end = strchr(++p, '}');
+	*from = p;
+	return end && !memchr(p, '$', (size_t)(end - p)) ? (size_t)(end - p) : 0;
+}
+
+/* Did a line before this one set the variable? */
+static bool set_before(const struct rs_input *in, const struct rs_line *l, const char *name)
+{
+	const char *p = in->data, *end = p + (l->next < in->size ? l->next : in->size);
+	const char *now = end;
+	size_t n = strlen(name);
+
+	while (now > p && (now == end || now[-1] != '\n'))
+		now--;
+	while ((p = memmem(p, (size_t)(now - p), name, n))) {
+		if (p[n] == '=' && begins_name(in->data, p) && strncmp(p + n + 1, "${", 2) &&
+		    strncmp(p + n + 1, "\"${", 3))
+			return true;
+		p += n;
+	}
+	return false;
+}
+
+/* Does the text export the variable by name? */
+static bool exported(const struct rs_input *in, const char *name)
+{
+	static const char word[] = "export ";
+	size_t n = strlen(name);
+
+	for (const char *p = in->data; (p = strstr(p, word)); p++) {
+		const char *end = p + strcspn(p, "\n;&");
+		const char *at = memmem(p, (size_t)(end - p), name, n);
+
+		if (at && at[-1] == ' ' && name_length(at) == n)
+			return true;
+	}
+	return false;
+}
+
+/* ": ${NCCL_X:=1}" of a variable that is exported: set where it was not. The value's length. */
+static size_t assigned_default(const char *text, const char *name, const char *p, const char **from)
+{
+	const char *end;
+
+	if (name - text < 2 || strncmp(name - 2, "${", 2))
+		return 0;
+	p += *p == ':';
+	if (*p != '=' || !(end = strchr(p, '}')))
+		return 0;
+	*from = p + 1;
+	return memchr(p, '$', (size_t)(end - p)) ? 0 : (size_t)(end - p - 1);
+}
+
 /* "NCCL_X", "value": "1"; NCCL_X, value: 1: a manifest's pair on one line. Where the value begins,
  * or NULL. */
 static const char *paired(const char *p)
@@ -136,12 +204,44 @@ static bool is_default(const char *text, const char *name)
 	return false;
 }
 
+/* "set -x X 1", "set -gx X 1", "set --export X 1" of fish: what stands before the name. */
+static bool is_fish(const char *text, const char *name)
+{
+	const char *p = text;
+	bool exports = false;
+
+	for (const char *at = text; (at = strstr(at, "set -")) && at < name; at++)
+		if (at == text || strchr(" \t;$#>", at[-1]))
+			p = at;
+	if (strncmp(p, "set -", 5))
+		return false;
+	for (p += 4; p < name && *p == '-'; p += strspn(p, " ")) {
+		size_t n = strcspn(p, " ");
+
+		exports |= p[1] != '-' ? memchr(p, 'x', n) != NULL
+				       : n == 8 && !strncmp(p, "--export", n);
+		p += n;
+	}
+	return exports && p == name;
+}
+
+/* "${NCCL_X:=1}": a use that sets. */
+static bool is_given(const char *text, const char *p)
+{
+	size_t n = name_length(p);
+
+	return p - text >= 2 && !strncmp(p - 2, "${", 2) &&
+	       (p[n] == '=' || !strncmp(p + n, ":=", 2));
+}
+
 /* What joins a name and its value: where the value begins, or NULL. text: the line. */
 static const char *joined(const char *text, const char *name, const char *p)
 {
 	static const char *const before[] = {"ENV ", "setenv ", "-genv ", "-env "};
 	const char *q = p;
 
+	if (is_given(text, name))
+		return NULL;
 	if (*p == '=')
 		return p + 1;
 	if (is_default(text, name))
@@ -170,7 +270,20 @@ static const char *joined(const char *text, const char *name, const char *p)
 		    *p == ' ' && p[1])
 			return p + 1 + strspn(p + 1, " ");
 	}
+	if (*p == ' ' && is_fish(text, name))
+		return p + strspn(p, " ");
 	return NULL;
+}
+
+/* What Apptainer takes off before the name within the container. */
+static size_t of_container(const char *p)
+{
+	static const char *const before[] = {"APPTAINERENV_", "SINGULARITYENV_"};
+
+	for (unsigned i = 0; i < sizeof(before) / sizeof(*before); i++)
+		if (!strncmp(p, before[i], strlen(before[i])))
+			return strlen(before[i]);
+	return 0;
 }
 
 unsigned rs_line_variables(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l,
@@ -180,19 +293,25 @@ unsigned rs_line_variables(struct rs_audit *a, const struct rs_input *in, const 
 	unsigned found = 0;
 
 	for (const char *p = l->text; *p; p++) {
-		size_t n = isupper((unsigned char)*p) ? name_length(p) : 0;
-		const char *at;
+		size_t n = isupper((unsigned char)*p) ? name_length(p) : 0, m;
+		size_t within = n ? of_container(p) : 0;
+		const char *at, *from = NULL, *own = p + within;
 
 		if (!n)
 			continue;
-		if (!is_kind(p) || n >= sizeof(name) || !begins_name(l->text, p)) {
+		if (!is_kind(own) || n - within >= sizeof(name) ||
+		    !(begins_name(l->text, p) || is_given(l->text, p))) {
 			p += n - 1;
 			continue;
 		}
-		snprintf(name, sizeof(name), "%.*s", (int)n, p);
+		snprintf(name, sizeof(name), "%.*s", (int)(n - within), own);
 		at = joined(l->text, p, p + n);
+		m = at ? own_default(at, name, &from) : assigned_default(l->text, p, p + n, &from);
 		p += n - 1;
-		if (!at || !value_at(at, value, sizeof(value)))
+		if (m && m < sizeof(value) && !set_before(in, l, name) &&
+		    (at || exported(in, name)))
+			snprintf(value, sizeof(value), "%.*s", (int)m, from);
+		else if (m || !at || !value_at(at, value, sizeof(value)))
 			continue;
 		found++;
 		if (add)
@@ -225,12 +344,32 @@ static bool pair_of_lines(struct rs_audit *a, const struct rs_input *in, const s
 	return true;
 }
 
+/* Commands that start a job's programs, whose words are no sentence. */
+static bool starts_programs(const char *text)
+{
+	static const char *const names[] = {"apptainer",  "singularity", "podman",     "enroot",
+					    "flux",       "prun",        "jsrun",      "aprun",
+					    "horovodrun", "deepspeed",   "accelerate", "sbatch",
+					    "salloc",     "qsub",        "nerdctl",    NULL};
+
+	static const char *const verbs[] = {"exec",  "run",    "launch", "create",
+					    "batch", "submit", "alloc",  NULL};
+	const char *next;
+
+	text += strspn(text, "$# ");
+	next = text + strcspn(text, " ");
+	if (!rs_word_in(names, text, (size_t)(next - text)))
+		return false;
+	next += strspn(next, " ");
+	return *next == '-' || rs_word_in(verbs, next, strcspn(next, " "));
+}
+
 /* Words of a sentence around a variable. */
 static bool is_sentence(const char *text)
 {
 	unsigned plain = 0;
 
-	if (*text == '+' || rs_command_known(text))
+	if (*text == '+' || rs_command_known(text) || starts_programs(text))
 		return false;
 	for (const char *p = text; *p; p += strspn(p, " \t")) {
 		size_t n = strcspn(p, " \t"), letters = 0;
@@ -293,6 +432,18 @@ static bool sets(const char *text)
 	return is_kind(text) && is_assignment(text) && !strchr(text, ',');
 }
 
+/* "#SBATCH --export=ALL,X=1", "#PBS -v X=1": what a batch system reads of a script's comments. */
+static bool is_directive(const char *text)
+{
+	static const char *const begins[] = {"#SBATCH --export", "#PBS -v ",     "#BSUB -env ",
+					     "#$ -v ",           "#flux: --env", "#FLUX: --env"};
+
+	for (unsigned i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(text, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 /* "# NCCL_P2P_DISABLE=1 ./build/all_reduce_perf -b 8": root's prompt, and no comment. */
 static bool is_root_command(const char *text)
 {
@@ -309,7 +460,7 @@ static bool is_root_command(const char *text)
 
 /* Behind "unset ", where a command may begin: at a line's start, a prompt's sign, or after another
  * command. */
-static const char *unset_at(const char *text)
+static const char *unset_at(const char *text, bool *one)
 {
 	static const char *const words[] = {"unset ",      "unsetenv ",       "export -n ",
 					    "env -u ",     "os.environ.pop(", "del os.environ[",
@@ -322,16 +473,19 @@ static const char *unset_at(const char *text)
 			continue;
 		while (before > text && strchr(" \t", before[-1]))
 			before--;
+		*one = !strncmp(words[i], "env -u ", 7);
 		if (before == text || strchr("#$%>;&({", before[-1]))
 			return p + strlen(words[i]);
 	}
 	return NULL;
 }
 
-/* "unset NCCL_P2P_DISABLE NCCL_ALGO": what was set before counts no more. */
+/* "unset NCCL_P2P_DISABLE NCCL_ALGO": what was set before counts no more. env takes one name behind
+ * each -u, and may set others: then it is no unset alone. */
 static bool unsets(struct rs_audit *a, const struct rs_input *in, const struct rs_line *l)
 {
-	const char *p = unset_at(l->text);
+	bool one = false;
+	const char *p = unset_at(l->text, &one);
 	unsigned found = 0;
 	char name[96];
 
@@ -350,6 +504,9 @@ static bool unsets(struct rs_audit *a, const struct rs_input *in, const struct r
 		}
 		p += n + strcspn(p + n, " ");
 		p += strspn(p, " ");
+		if (one && strncmp(p, "-u ", 3))
+			return found && !is_assignment(p);
+		p += one ? 3 : 0;
 	}
 	return found;
 }
@@ -384,7 +541,8 @@ static bool line_of_env(struct rs_audit *a, const struct rs_input *in, const str
 	struct rs_input note = *in;
 	const char *text = l->text;
 
-	if ((*text == '#' && !is_root_command(text)) || !strncmp(text, "//", 2))
+	if ((*text == '#' && !is_root_command(text) && !is_directive(text)) ||
+	    !strncmp(text, "//", 2))
 		return false;
 	/* NCCL's own lines tell more than their words */
 	if (strstr(text, "NCCL INFO") || strstr(text, "NCCL WARN"))
