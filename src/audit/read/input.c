@@ -16,6 +16,7 @@
 #include "audit/read/read.h"
 #include "audit/read/reader.h"
 #include "audit/read/place.h"
+#include "audit/read/plain.h"
 #include "audit/read/segment.h"
 #include "audit/read/snapshot.h"
 #include "audit/read/ttar.h"
@@ -189,20 +190,64 @@ static bool is_document(const struct rs_input *in)
 	return *p == '{' || *p == '<' || (p > in->data && p[-1] == '[' && (*p == '"' || *p == ']'));
 }
 
-int rs_read_input(struct rs_audit *a, const struct rs_input *in)
+/* As a text, without the bytes that say nothing. */
+static int read_text(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_input plain = *in;
+	char *copy = rs_plain_text(in->data, in->size, &plain.size);
+	int knew;
+
+	if (copy)
+		plain.data = copy;
+	knew = rs_text_read(a, &plain);
+	free(copy);
+	return knew;
+}
+
+/* A text of Windows: UTF-16, or UTF-8 with a mark. *copy: to be freed. */
+static struct rs_input without_mark(const struct rs_input *in, char **copy)
+{
+	struct rs_input own = *in;
+
+	*copy = rs_plain_utf8(in->data, in->size, &own.size);
+	if (*copy) {
+		own.data = *copy;
+	} else if (in->size >= 3 && !memcmp(in->data, "\xef\xbb\xbf", 3)) {
+		own.data += 3;
+		own.size -= 3;
+	}
+	return own;
+}
+
+static int read_marked(struct rs_audit *a, const struct rs_input *in)
 {
 	const struct rs_reader *reader;
 	uint32_t before = rs_facts_count(a->facts);
 
-	if (in->live || is_placed(in) || is_binary(in))
-		return read_whole(a, in, best(in));
+	if (is_binary(in))
+		return read_whole(a, in, best(in)) ||
+		       (rs_plain_despite_nuls(in->data, in->size) && read_text(a, in));
 	reader = is_document(in) ? best(in) : NULL;
 	if (reader && read_whole(a, in, reader) && (a->err || rs_facts_count(a->facts) > before))
 		return 1;
 	if (!strncmp(in->data, "# ripstop ",
 		     10)) /* what this program wrote: never text of someone else */
 		return read_whole(a, in, best(in));
-	return rs_text_read(a, in) || reader;
+	return read_text(a, in) || reader;
+}
+
+int rs_read_input(struct rs_audit *a, const struct rs_input *in)
+{
+	struct rs_input own;
+	char *copy;
+	int knew;
+
+	if (in->live || is_placed(in))
+		return read_whole(a, in, best(in));
+	own = without_mark(in, &copy);
+	knew = read_marked(a, &own);
+	free(copy);
+	return knew;
 }
 
 static int over(struct walk *w, const char *path, const char *what)

@@ -106,7 +106,7 @@ static void settle_called(struct rs_text *t)
 
 /* ---- Lines ---- */
 
-/* Takes escape sequences and ends of lines away; keeps what indents. *length of what is left. */
+/* Takes ends of lines away; keeps what indents. *length of what is left. */
 static void clean(struct rs_text *t, const char *from, size_t n, size_t *length)
 {
 	char *to = t->data + t->size;
@@ -115,17 +115,6 @@ static void clean(struct rs_text *t, const char *from, size_t n, size_t *length)
 	for (size_t i = 0; i < n; i++) {
 		char c = from[i];
 
-		if (c == '\033') {
-			size_t e = i + 1;
-
-			if (e < n && from[e] == '[') {
-				for (e++; e < n && (from[e] < 0x40 || from[e] > 0x7e); e++)
-					;
-				i = e;
-				continue;
-			}
-			continue;
-		}
 		if (c == '\r' && i + 1 < n)
 			k = 0; /* written over, as progress bars do */
 		else if (c && c != '\r')

@@ -126,6 +126,21 @@ static void test_posts_give_what_they_state(void **state)
 }
 
 /* Whatever passed did so on a fact, and no line is lost: each is counted once. */
+/* A few NULs in a text are holes; a program's file is no text, whatever words it has. */
+static void test_program_with_a_prompt_in_it_is_no_text(void **state)
+{
+	static const char file[] = "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\76\0\1\0\0\0"
+				   "\n$ ulimit -l\n64\n\0\0\1\2\3\0\0\0\4\0\0";
+	struct rs_input in = {
+		.host = "h", .path = "a", .inner = "a", .data = file, .size = sizeof(file) - 1};
+	struct rs_audit *a;
+
+	assert_int_equal(rs_audit_create(&a), 0);
+	assert_int_equal(rs_read_input(a, &in), 0);
+	assert_null(a->texts);
+	rs_audit_destroy(a);
+}
+
 static void test_each_line_is_counted_and_each_pass_has_a_fact(void **state)
 {
 	char *expect, *save = NULL;
@@ -156,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_posts_give_what_they_state),
+		cmocka_unit_test(test_program_with_a_prompt_in_it_is_no_text),
 		cmocka_unit_test(test_each_line_is_counted_and_each_pass_has_a_fact),
 	};
 
