@@ -639,6 +639,10 @@ static bool first_of_two(const char *text, struct rs_prompt *out)
 	size_t drawn = drawn_length(text), n;
 	const char *p = text + drawn + strspn(text + drawn, " ([");
 
+	/* a tree of systemd's units has "user@1000.service" behind other corners */
+	if (drawn && strncmp(text, "\xe2\x94\x8c", 3) && strncmp(text, "\xe2\x94\x8f", 3) &&
+	    strncmp(text, "\xe2\x95\xad", 3))
+		return false;
 	n = name_length(p);
 	for (unsigned i = 0; n && i < sizeof(at) / sizeof(*at); i++) {
 		const char *host = p + n + strlen(at[i]), *end;
