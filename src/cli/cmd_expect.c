@@ -75,7 +75,8 @@ static int help(void)
 	      "  ripstop expect --collective all --hosts 4 topo.xml\n"
 	      "  ripstop expect --measured ib_write_bw.log gpu01.tar.gz\n"
 	      "  ripstop expect --pairs --leaf leaf1=h1,h2 --leaf leaf2=h3,h4 matrix.csv\n\n"
-	      "Exit status: 0 done, 1 a measured figure is worse than its range, or a pair slow, 2 "
+	      "Exit status: 0 done, 1 a measured figure is worse than its range, or a pair slow or "
+	      "failed, 2 "
 	      "bad\n"
 	      "input, 3 out of memory, 4 not enough is known (the command to run next is "
 	      "printed).\n",

@@ -17,7 +17,7 @@ struct rs_pairs {
 	struct pairs_cells *cells; /* as they were read, until rs_pairs_close() */
 	uint32_t n, n_hosts, n_groups, n_rails;
 	const char **name; /* [n] */
-	double *value;     /* [from * n + to]; 0: not measured */
+	double *value;     /* [from * n + to]; 0: not tried; below: tried, and failed */
 	bool latency;      /* less is better */
 	bool undirected;   /* a pair has one value */
 	uint32_t *host;    /* [n]: names of one host, "h1/mlx5_0" and "h1/mlx5_1", share a number */
@@ -34,7 +34,7 @@ struct rs_pairs {
 int rs_pairs_read(const char *text, size_t n, const char *path, struct rs_arena *a,
 		  struct rs_pairs **p, struct rs_error *e);
 /* After the last file: the matrix, hosts and rails. A cell that was read twice is the mean.
- * -ENODATA: no pair; -ENOMEM. */
+ * One that failed once failed. -ENODATA: no pair; -ENOMEM. */
 int rs_pairs_close(struct rs_pairs *p, struct rs_error *e);
 /* "leaf1=h1,h2,h3": hosts behind one switch. After rs_pairs_close(). -EINVAL: a host that is not
  * there. */
@@ -54,14 +54,16 @@ enum rs_pairs_kind {
 			      */
 	RS_PAIRS_PAIR,       /* one pair alone */
 	RS_PAIRS_COLLISIONS, /* pairs with nothing in common */
+	RS_PAIRS_ALL,        /* all pairs failed */
 };
 extern const char *const rs_pairs_kinds[]; /* "host", "sends", ..., NULL */
 
 struct rs_pairs_fault {
 	enum rs_pairs_kind kind;
 	const char *what;  /* "host gpu07", "leaf of h1, h2, h3" */
-	uint32_t n, slow;  /* pairs that it concerns, those of them that are slow */
-	double factor;     /* of the healthy level; of latency above 1 */
+	uint32_t n, slow;  /* pairs that it concerns, those of them that are slow or failed */
+	uint32_t failed;   /* of the slow ones */
+	double factor;     /* of the healthy level; of latency above 1; 0: most slow ones failed */
 	double confidence; /* 0 to 1 */
 	bool inferred;     /* its hosts were not given as a group */
 	uint32_t n_shown;  /* names of what it is, or the slowest pairs of it */
@@ -69,7 +71,7 @@ struct rs_pairs_fault {
 };
 
 struct rs_pairs_verdict {
-	uint32_t cells, missing, slow;
+	uint32_t cells, missing, slow, failed;
 	double level, noise; /* what healthy pairs reach; a share of it */
 	uint32_t n;
 	struct rs_pairs_fault fault[RS_PAIRS_FAULTS]; /* what explains most first */

@@ -17,16 +17,19 @@ enum { ROUNDS = 32, SETS_MAX = 8192, LEVELS = 128, STEPS = 1000 };
  * off; of a set's cells so many have to be slow. */
 static const double LEAST = 0.06, NOISE_MIN = 0.01, CLIP = 3.5, SHARE = 0.75;
 /* Pairs of two leaves are a few per cent slower anyway, and collisions slow many of them. */
+/* A pair that failed is taken to be so much slower than the slowest that did not: ln 10. */
+static const double FAILED = 2.3026;
 static const double LEAST_LEAF = 0.1, SHARE_LEAF = 0.85, SHARE_BLOCK = 0.95;
 
 const char *const rs_pairs_kinds[] = {
 	"host",          "sends",   "receives",   "nic",  "rail",       "leaf", "leaf-sends",
-	"leaf-receives", "between", "some-paths", "pair", "collisions", NULL};
+	"leaf-receives", "between", "some-paths", "pair", "collisions", "all",  NULL};
 
 struct cell {
 	uint32_t from, to;
 	double y;    /* ln(value / level); of latency ln(level / value) */
 	double held; /* what the faults that were taken hold it to; 0: nothing */
+	bool failed;
 };
 
 /* A candidate: a cell belongs to it by what its ends are. */
@@ -121,6 +124,22 @@ static void start_at(struct judge *j, double part)
 	settle(j, part > 0.5);
 }
 
+/* Below all values, that it fits whatever else is slow. */
+static void place_failed(struct judge *j)
+{
+	double least = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < j->n; i++)
+		if (!j->cell[i].failed) {
+			least = any ? fmin(least, j->cell[i].y) : j->cell[i].y;
+			any = true;
+		}
+	for (uint32_t i = 0; i < j->n; i++)
+		if (j->cell[i].failed)
+			j->cell[i].y = least - FAILED;
+}
+
 static int take_cells(struct judge *j)
 {
 	const struct rs_pairs *p = j->p;
@@ -140,14 +159,20 @@ static int take_cells(struct judge *j)
 			/* NICs of one host say nothing of the network */
 			if (i == k || p->host[i] == p->host[k])
 				continue;
-			if (!(v > 0)) {
+			if (!(fabs(v) > 0)) {
 				j->out->missing++;
 				continue;
 			}
-			v = p->latency ? -log(v) : log(v);
-			j->cell[j->n++] = (struct cell){.from = i, .to = k, .y = v};
+			j->out->failed += v < 0;
+			j->cell[j->n++] = (struct cell){.from = i,
+							.to = k,
+							.failed = v < 0,
+							.y = v < 0        ? 0
+							     : p->latency ? -log(v)
+									  : log(v)};
 		}
-	return j->n < 3 ? -ENODATA : 0;
+	place_failed(j);
+	return j->n < 3 && !j->out->failed ? -ENODATA : 0;
 }
 
 /* ---- Sets ---- */
@@ -526,6 +551,13 @@ static struct rs_pairs_fault *new_fault(struct judge *j, enum rs_pairs_kind kind
 	return f;
 }
 
+/* Where most of its slow pairs failed, there is no rate to tell. */
+static void no_factor(struct rs_pairs_fault *f)
+{
+	if (2 * f->failed > f->slow)
+		f->factor = 0;
+}
+
 /* A gain as a share of certainty, next to the best other cause of the same cells. */
 static double confidence(const struct fit *best, double other)
 {
@@ -659,6 +691,19 @@ static const char *name_apart(struct judge *j, uint32_t part, uint32_t hosts, ui
 	return rs_arena_printf(p->arena, "hosts %s", list_hosts(j, in, true));
 }
 
+static uint32_t failed_apart(const struct judge *j, uint32_t part)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < j->n; i++) {
+		const struct cell *c = &j->cell[i];
+		uint32_t a = j->part_of[j->p->host[c->from]], b = j->part_of[j->p->host[c->to]];
+
+		n += c->failed && a != b && (a == part || b == part);
+	}
+	return n;
+}
+
 static bool tell_apart(struct judge *j, const struct fit *fits, uint32_t n, bool well)
 {
 	const struct rs_pairs *p = j->p;
@@ -681,6 +726,8 @@ static bool tell_apart(struct judge *j, const struct fit *fits, uint32_t n, bool
 		f->factor = exp(p->latency ? -fits[part].level : fits[part].level);
 		f->confidence = sure_apart(j, well) * f->slow / f->n;
 		f->inferred = hosts > 1 && !p->n_groups;
+		f->failed = failed_apart(j, part);
+		no_factor(f);
 	}
 	for (uint32_t i = 0; i < j->n; i++)
 		j->cell[i].held = fmin(j->cell[i].held, level_apart(j, fits, &j->cell[i]));
@@ -748,6 +795,10 @@ static bool take_best(struct judge *j)
 	f->confidence = confidence(&best, other);
 	for (uint32_t i = 0; i < j->n; i++)
 		if (member(j, taken, &j->cell[i]))
+			f->failed += j->cell[i].failed;
+	no_factor(f);
+	for (uint32_t i = 0; i < j->n; i++)
+		if (member(j, taken, &j->cell[i]))
 			j->cell[i].held = fmin(j->cell[i].held, best.level);
 	settle(j, false);
 	j->threshold = threshold_of(j);
@@ -773,6 +824,10 @@ static void show(struct judge *j, struct rs_pairs_fault *f, const struct set *s)
 		f->from[f->n_shown] = c->from;
 		f->to[f->n_shown++] = c->to;
 	}
+	for (uint32_t i = 0; i < j->n; i++)
+		f->failed += j->cell[i].failed && is_slow(j, &j->cell[i]) &&
+			     (!s || member(j, s, &j->cell[i]));
+	no_factor(f);
 }
 
 static double median_of_slow(struct judge *j, const struct set *s, uint32_t *n)
@@ -829,7 +884,15 @@ static bool some_paths(struct judge *j, uint32_t left)
 	return true;
 }
 
-static void single_pairs(struct judge *j)
+/* Of a pair with one value, told both ways: the second. */
+static bool one_of_two(const struct rs_pairs *p, const struct cell *c)
+{
+	return p->undirected && c->from > c->to &&
+	       fabs(p->value[(size_t)c->to * p->n + c->from]) > 0;
+}
+
+/* Each alone; or those that failed alone. */
+static void single_pairs(struct judge *j, bool failed)
 {
 	const struct rs_pairs *p = j->p;
 
@@ -837,7 +900,7 @@ static void single_pairs(struct judge *j)
 		struct cell *c = &j->cell[i];
 		struct rs_pairs_fault *f;
 
-		if (!is_slow(j, c) || (p->undirected && c->from > c->to))
+		if (!is_slow(j, c) || (failed && !c->failed) || one_of_two(p, c))
 			continue;
 		f = new_fault(j, RS_PAIRS_PAIR,
 			      rs_arena_printf(p->arena, "the path from %s to %s", p->name[c->from],
@@ -849,6 +912,11 @@ static void single_pairs(struct judge *j)
 		f->to[0] = c->to;
 		f->factor = exp(p->latency ? -c->y : c->y);
 		f->confidence = 0.5;
+		if (c->failed) {
+			f->failed = 1;
+			f->factor = 0;
+			f->confidence = 1; /* no chance, no noise makes a failure */
+		}
 	}
 }
 
@@ -871,15 +939,25 @@ static uint32_t slow_pairs(const struct judge *j)
 
 static void left_over(struct judge *j)
 {
-	uint32_t left = 0;
+	uint32_t left = 0, failed = 0;
 	double level = median_of_slow(j, NULL, &left);
 	struct rs_pairs_fault *f;
 
 	if (!left || (left >= 3 && some_paths(j, left)))
 		return;
-	if (left < (j->p->undirected ? 6u : 3u) || slow_pairs(j) < 3) {
-		single_pairs(j);
+	/* collisions make pairs slow, not fail */
+	for (uint32_t i = 0; i < j->n; i++)
+		failed += j->cell[i].failed && is_slow(j, &j->cell[i]);
+	if (left - failed < (j->p->undirected ? 6u : 3u) || slow_pairs(j) < 3) {
+		single_pairs(j, false);
 		return;
+	}
+	if (failed) {
+		single_pairs(j, true);
+		for (uint32_t i = 0; i < j->n; i++)
+			if (j->cell[i].failed)
+				j->cell[i].held = fmin(j->cell[i].held, j->cell[i].y);
+		level = median_of_slow(j, NULL, &left);
 	}
 	f = new_fault(j, RS_PAIRS_COLLISIONS,
 		      rs_arena_printf(j->p->arena, "pairs with no host, NIC or leaf in common"));
@@ -981,6 +1059,72 @@ static double attempt(struct judge *j, double part)
 	return misfit(j);
 }
 
+/* The pairs, each once where it has one value for both ways. */
+static void count_pairs(struct judge *j)
+{
+	for (uint32_t i = 0; i < j->n; i++)
+		j->out->cells += !one_of_two(j->p, &j->cell[i]);
+}
+
+static void all_failed(struct judge *j)
+{
+	struct rs_pairs_fault *f = new_fault(j, RS_PAIRS_ALL, "all pairs");
+
+	count_pairs(j);
+	j->out->slow = j->n;
+	if (!f)
+		return;
+	f->n = f->slow = f->failed = j->n;
+	f->confidence = 1;
+}
+
+/* Three pairs of three hosts, of which one is much faster: the host that the slow two share, or the
+ * fast one is special; the matrix cannot tell. */
+static void three_hosts(struct judge *j)
+{
+	static const double APART = 0.34 /* ln 1.4 */;
+	double sum[3] = {0, 0, 0}, low, other;
+	uint32_t n[3] = {0, 0, 0}, all = 0, slow = 0, fast = 0;
+	struct rs_pairs_fault *f;
+
+	if (j->out->n || j->p->n_hosts != 3)
+		return;
+	/* of each host: the pair that it has no part in */
+	for (uint32_t i = 0; i < j->n; i++) {
+		uint32_t h = 3 - j->p->host[j->cell[i].from] - j->p->host[j->cell[i].to];
+
+		sum[h] += j->cell[i].y;
+		n[h]++;
+	}
+	if (!n[0] || !n[1] || !n[2])
+		return;
+	for (uint32_t h = 0; h < 3; h++)
+		if (sum[h] / n[h] > sum[fast] / n[fast])
+			fast = h;
+	low = sum[(fast + 1) % 3] / n[(fast + 1) % 3];
+	other = sum[(fast + 2) % 3] / n[(fast + 2) % 3];
+	if (sum[fast] / n[fast] - fmax(low, other) < fmax(APART, 2 * fabs(low - other)))
+		return;
+	shift(j, sum[fast] / n[fast]);
+	j->noise = NOISE_MIN;
+	f = new_fault(j, RS_PAIRS_HOST,
+		      name_set(j, &(struct set){.kind = RS_PAIRS_HOST, .a = fast}));
+	if (!f)
+		return;
+	for (uint32_t i = 0; i < j->n; i++) {
+		bool its = j->p->host[j->cell[i].from] == fast || j->p->host[j->cell[i].to] == fast;
+
+		all += its;
+		slow += its && j->cell[i].y < -APART / 2;
+		f->failed += its && j->cell[i].failed;
+	}
+	f->n = all;
+	j->out->slow = f->slow = slow;
+	f->factor = exp((j->p->latency ? -1 : 1) * ((low + other) / 2 - sum[fast] / n[fast]));
+	f->confidence = 0.5;
+	no_factor(f);
+}
+
 /* Most pairs may be slow: the level is where faults explain the rest best. */
 static void judge(struct judge *j)
 {
@@ -995,19 +1139,19 @@ static void judge(struct judge *j)
 			best = parts[i];
 		}
 	}
+	if (j->out->failed == j->n) {
+		all_failed(j);
+		return;
+	}
 	attempt(j, best);
 	separate(j);
 	for (uint32_t i = 0; i < j->n; i++)
 		j->out->slow += j->cell[i].y < -j->threshold;
 	left_over(j);
+	three_hosts(j);
 	j->out->level = exp(j->p->latency ? -j->level : j->level);
 	j->out->noise = j->noise;
-	for (uint32_t i = 0; i < j->n; i++) {
-		const struct cell *c = &j->cell[i];
-		bool both = j->p->value[(size_t)c->to * j->p->n + c->from] > 0;
-
-		j->out->cells += !j->p->undirected || !both || c->from < c->to;
-	}
+	count_pairs(j);
 }
 
 int rs_pairs_judge(const struct rs_pairs *p, struct rs_pairs_verdict *out, struct rs_error *e)

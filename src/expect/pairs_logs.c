@@ -21,33 +21,11 @@ struct logs {
 	char name[2][NAME_BYTES]; /* of the pair; "": not known */
 	char rank[2][NAME_BYTES]; /* of the run's ranks */
 	uint32_t runs;
+	const char *headed;    /* the text behind a heading, before a run begins; NULL: none */
 	struct rs_error first; /* of a run that was not read */
 };
 
 /* ---- Names ---- */
-
-/* Letters are alike, digits are alike: "gpu01" and "gpu12" have one shape. */
-static bool one_shape(const char *a, size_t na, const char *b, size_t nb)
-{
-	char shape[2][64];
-	const char *s[2] = {a, b};
-	size_t n[2] = {na, nb};
-
-	for (int k = 0; k < 2; k++) {
-		size_t at = 0;
-
-		for (size_t i = 0; i < n[k] && at + 1 < sizeof(shape[k]); i++) {
-			char c = isdigit((unsigned char)s[k][i])   ? '0'
-				 : isalpha((unsigned char)s[k][i]) ? 'a'
-								   : s[k][i];
-
-			if (!at || shape[k][at - 1] != c || (c != '0' && c != 'a'))
-				shape[k][at++] = c;
-		}
-		shape[k][at] = '\0';
-	}
-	return na && nb && !strcmp(shape[0], shape[1]);
-}
 
 /* The two names in a file's name: at a separator whose sides have one shape, or are all there is.
  */
@@ -67,7 +45,7 @@ static bool pair_of(const char *path, const char **a, size_t *na, const char **b
 		for (size_t at = 1; at + m < n; at++) {
 			if (strncmp(base + at, between[i], m))
 				continue;
-			if (i >= 9 && !one_shape(base, at, base + at + m, n - at - m))
+			if (i >= 9 && !pairs_one_shape(base, at, base + at + m, n - at - m))
 				continue;
 			*a = base;
 			*na = at;
@@ -99,6 +77,11 @@ static bool numbers_of(const char *path, const char **a, size_t *na, const char 
 	*a = base + at;
 	*na = (size_t)(end - *a);
 	return *na > 0;
+}
+
+bool pairs_of_path(const char *path, const char **a, size_t *na, const char **b, size_t *nb)
+{
+	return pair_of(path, a, na, b, nb) || numbers_of(path, a, na, b, nb);
 }
 
 /* What a host may be called in a heading: no device, no number, no address of memory. */
@@ -141,7 +124,8 @@ static bool heading(const char *s, size_t n, char name[2][NAME_BYTES])
 			k--;
 		if (k && may_be_host(s + i, k) &&
 		    !(found[0] && bytes[0] == k && !strncmp(found[0], s + i, k))) {
-			if (found[1] || (found[0] && !one_shape(found[0], bytes[0], s + i, k)))
+			if (found[1] ||
+			    (found[0] && !pairs_one_shape(found[0], bytes[0], s + i, k)))
 				return false;
 			found[found[0] != NULL] = s + i;
 			bytes[found[1] != NULL] = k;
@@ -249,31 +233,64 @@ static double value_of(struct logs *l, bool *latency)
 	return v;
 }
 
-/* The run at hand is over. One that failed is a pair that was not measured. */
-static void end_run(struct logs *l)
+/* Who ran: ranks, else the heading, else the file's name. */
+static bool who(struct logs *l, const char **a, size_t *na, const char **b, size_t *nb)
 {
-	const char *a = l->name[0], *b = l->name[1];
+	bool ranks = *l->rank[1] && !*l->name[1];
+
+	*a = ranks ? l->rank[0] : l->name[0];
+	*b = ranks ? l->rank[1] : l->name[1];
+	*na = strlen(*a);
+	*nb = strlen(*b);
+	return *nb || pairs_of_path(l->r->path, a, na, b, nb);
+}
+
+static bool failed(const char *s, size_t n)
+{
+	char *copy = strndup(s, n);
+	bool is = copy && pairs_tells_failure(copy);
+
+	free(copy);
+	return is;
+}
+
+/* Without a figure: it failed where its text, of n bytes, says so; else it was not measured. */
+static void no_figure(struct logs *l, const char *s, size_t n)
+{
+	const char *a, *b;
+	size_t na, nb;
+	uint32_t from;
+
+	if (!failed(s, n) || !who(l, &a, &na, &b, &nb))
+		return;
+	from = pairs_name(l->r, a, na);
+	pairs_add_failed(l->r, from, l->r->err ? 0 : pairs_name(l->r, b, nb), false);
+	l->runs++;
+}
+
+/* The run at hand is over, or what a heading names never began; its text ends at `end`. */
+static void end_run(struct logs *l, const char *end)
+{
+	const char *a, *b, *text = l->text, *headed = l->headed;
 	size_t na, nb;
 	bool latency = false;
 	uint32_t from;
 	double v;
 
-	if (!l->text || l->r->err)
+	l->headed = NULL;
+	if (!text && headed && end && !l->r->err)
+		no_figure(l, headed, (size_t)(end - headed));
+	if (!text || l->r->err)
 		return;
 	v = value_of(l, &latency);
 	l->text = NULL;
-	if (!(v > 0))
-		return;
-	l->runs++;
 	l->r->line = l->line;
-	if (*l->rank[1] && !*l->name[1]) {
-		a = l->rank[0];
-		b = l->rank[1];
+	if (!(v > 0)) {
+		no_figure(l, text, l->bytes);
+		return;
 	}
-	na = strlen(a);
-	nb = strlen(b);
-	if (!nb && !pair_of(l->r->path, &a, &na, &b, &nb) &&
-	    !numbers_of(l->r->path, &a, &na, &b, &nb)) {
+	l->runs++;
+	if (!who(l, &a, &na, &b, &nb)) {
 		pairs_bad(l->r, "expected a file name with the two hosts, as h1_to_h2.log, or a "
 				"heading with them above each run");
 		return;
@@ -309,7 +326,8 @@ static void log_line(struct logs *l, const char *s, size_t n, int line)
 	while (blank < n && (s[blank] == ' ' || s[blank] == '\t'))
 		blank++;
 	if (starts(s, n)) {
-		end_run(l);
+		l->headed = NULL;
+		end_run(l, s);
 		l->text = s;
 		l->bytes = n;
 		l->line = line;
@@ -322,7 +340,8 @@ static void log_line(struct logs *l, const char *s, size_t n, int line)
 		return;
 	if (l->text)
 		l->bytes = (size_t)(s - l->text);
-	end_run(l);
+	end_run(l, s);
+	l->headed = s + n;
 	memcpy(l->name, name, sizeof(name));
 	l->rank[0][0] = l->rank[1][0] = '\0';
 }
@@ -352,7 +371,7 @@ static void read_text(struct reader *r, const char *text, size_t n)
 		log_line(&l, s, (size_t)((stop ? stop : end) - s), ++line);
 		s = stop ? stop + 1 : end;
 	}
-	end_run(&l);
+	end_run(&l, end);
 	if (!r->err && !l.runs && l.first.code) {
 		*r->e = l.first;
 		r->err = l.first.code;

@@ -12,6 +12,22 @@
 
 enum { TOKENS = 64, LEAST = 3 /* pairs */, SHARE = 6 /* of ten lines */ };
 
+/* "9,554.7": the comma goes; "h1,200.5" keeps it. */
+static void no_thousands(char *line)
+{
+	for (char *p = line; (p = strchr(p, ',')); p++) {
+		char *start = p;
+
+		while (start > line && isdigit((unsigned char)start[-1]))
+			start--;
+		if (start == p || p - start > 3 || strspn(p + 1, "0123456789") != 3 ||
+		    p[4] != '.' || (start > line && !strchr(" \t=:|(", start[-1])))
+			continue;
+		memmove(p, p + 1, strlen(p));
+		p--;
+	}
+}
+
 /* What stands in brackets goes (time stamps, "3/6"), but for "(h1, h2)" at the begin, and what
  * joins or parts words. */
 static void plain(char *line)
@@ -19,6 +35,7 @@ static void plain(char *line)
 	int depth = 0;
 
 	line += strspn(line, " \t");
+	no_thousands(line);
 	for (char *p = line; *p; p++) {
 		char c = *p;
 
@@ -72,13 +89,25 @@ static bool is_rate_word(const char *s)
 	       strcasestr(s, "throughput") || strcasestr(s, "speed");
 }
 
-/* "A B value unit" of a line into out; false: it is no pair. */
+/* "n05:18515", where n05 is named before: the same host's port. */
+static bool is_port_of(const char *word, const char *const name[2], unsigned names)
+{
+	const char *colon = strchr(word, ':');
+
+	for (unsigned i = 0; i < names && i < 2 && colon; i++)
+		if (strlen(name[i]) == (size_t)(colon - word) &&
+		    !strncmp(name[i], word, (size_t)(colon - word)))
+			return true;
+	return false;
+}
+
+/* "A B value unit" of a line into out, or "A B failed"; false: it is no pair. */
 static bool pair(char *line, char *out, size_t size)
 {
 	const char *name[2] = {NULL, NULL}, *value = NULL, *unit = "";
 	char *word[TOKENS], *save = NULL;
 	unsigned n = 0, names = 0, values = 0;
-	bool certain = false;
+	bool certain = false, failed = pairs_tells_failure(line);
 
 	plain(line);
 	for (char *w = strtok_r(line, " \t\r", &save); w && n < TOKENS;
@@ -90,6 +119,8 @@ static bool pair(char *line, char *out, size_t size)
 
 		if (len && word[i][len - 1] == ':')
 			word[i][len - 1] = '\0';
+		if (failed && is_port_of(word[i], name, names))
+			continue;
 		if (is_name(word[i])) {
 			if (names < 2 && !(names && !strcmp(name[0], word[i])))
 				name[names] = word[i];
@@ -107,7 +138,14 @@ static bool pair(char *line, char *out, size_t size)
 			unit = !*end && has_unit ? word[i + 1] : "";
 		}
 	}
-	if (names != 2 || !name[1] || !value || (values > 1 && !certain))
+	if (names != 2 || !name[1] || (values > 1 && !certain))
+		return false;
+	/* "timed out after 60 s": no rate */
+	if (failed && !certain) {
+		snprintf(out, size, "%s %s failed", name[0], name[1]);
+		return true;
+	}
+	if (!value)
 		return false;
 	snprintf(out, size, "%s %s %s %s", name[0], name[1], value, unit);
 	return true;

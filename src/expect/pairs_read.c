@@ -64,11 +64,11 @@ uint32_t pairs_name(struct reader *r, const char *s, size_t n)
 	return p->n - 1;
 }
 
-void pairs_add(struct reader *r, uint32_t from, uint32_t to, double value)
+static void add_cell(struct reader *r, uint32_t from, uint32_t to, double value, enum cell_how how)
 {
 	struct pairs_cells *c = r->p->cells;
 
-	if (r->err || from == to || !(value > 0) || !isfinite(value))
+	if (r->err || from == to)
 		return; /* what a host reaches with itself tells nothing of pairs */
 	if (c->n == CELLS_MAX) {
 		r->err = rs_error_set(r->e, -E2BIG, "%s: more than %d values", r->path, CELLS_MAX);
@@ -87,7 +87,19 @@ void pairs_add(struct reader *r, uint32_t from, uint32_t to, double value)
 		c->cell = more;
 		c->room = room;
 	}
-	c->cell[c->n++] = (struct cell){from, to, value};
+	c->cell[c->n++] = (struct cell){from, to, value, how};
+	c->values += how == CELL_VALUE;
+}
+
+void pairs_add(struct reader *r, uint32_t from, uint32_t to, double value)
+{
+	if (isfinite(value))
+		add_cell(r, from, to, fmax(value, 0), value > 0 ? CELL_VALUE : CELL_ZERO);
+}
+
+void pairs_add_failed(struct reader *r, uint32_t from, uint32_t to, bool said)
+{
+	add_cell(r, from, to, 0, said ? CELL_SAID : CELL_FAILED);
 }
 
 /* ---- Lines ---- */
@@ -172,12 +184,11 @@ static bool quantity(struct reader *r, const char *s, const char *next, double *
 	return true;
 }
 
-/* A cell that was not measured. */
+/* A cell that was not tried. */
 static bool missing(const char *s)
 {
-	static const char *const words[] = {"",     "-",      "--",      "x",    "nan",
-					    "na",   "n/a",    "null",    "none", "inf",
-					    "fail", "failed", "timeout", "error"};
+	static const char *const words[] = {"",   "-",   "--",   "x",    "nan",
+					    "na", "n/a", "null", "none", "inf"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strcasecmp(s, words[i]))
@@ -197,16 +208,75 @@ static char *trim(char *s)
 	return s;
 }
 
+/* "9,554.7", "23,921 MB/s": commas between thousands. The end of it; NULL: it is none. */
+static const char *thousands(const char *s)
+{
+	size_t n = strspn(s, "0123456789");
+
+	if (n < 1 || n > 3 || s[n] != ',')
+		return NULL;
+	for (s += n; *s == ','; s += 4)
+		if (strspn(s + 1, "0123456789") != 3)
+			return NULL;
+	return s;
+}
+
+/* Commas stand in numbers alone: behind a digit, before one, and another separator parts the words:
+ * semicolons, or blanks before each number with thousands. */
+static bool commas_in_numbers(const char *line)
+{
+	bool semicolons = strchr(line, ';') != NULL;
+
+	for (const char *c = line; (c = strchr(c, ',')); c++) {
+		const char *start = c;
+
+		if (semicolons) {
+			if (c == line || !isdigit((unsigned char)c[-1]) ||
+			    !isdigit((unsigned char)c[1]))
+				return false;
+			continue;
+		}
+		while (start > line && isdigit((unsigned char)start[-1]))
+			start--;
+		if (start == line || !strchr(" \t|=", start[-1]) || !thousands(start))
+			return false;
+		c = thousands(start) - 1;
+	}
+	return true;
+}
+
+/* "1.234,5", "391,1" and "9,554.7" as C has them; of one comma, blanks make it one of thousands
+ * where three digits follow it. */
+static void plain_number(char *s, char separator)
+{
+	char *comma = strchr(s, ','), *dot = strchr(s, '.'), *to = s;
+	bool decimal;
+
+	s += strspn(s, "-+ ");
+	if (!comma || !isdigit((unsigned char)*s) || !isdigit((unsigned char)comma[1]))
+		return;
+	decimal =
+		dot ? dot < comma : !strchr(comma + 1, ',') && (separator != ' ' || !thousands(s));
+	for (to = s; *s; s++) {
+		if (decimal ? *s == '.' : *s == ',')
+			continue;
+		*to++ = decimal && *s == ',' ? '.' : *s;
+	}
+	*to = '\0';
+}
+
 static char find_separator(const char *line)
 {
 	const char *bar = strchr(line, '|');
 
 	if (bar && strchr(bar + 1, '|'))
 		return '|';
+	if (strchr(line, ',') && commas_in_numbers(line))
+		return strchr(line, ';') ? ';' : strchr(line, '\t') ? '\t' : ' ';
 	return strchr(line, '\t') ? '\t' : strchr(line, ',') ? ',' : strchr(line, ';') ? ';' : ' ';
 }
 
-static void split(struct reader *r, char *line)
+static void split_words(struct reader *r, char *line)
 {
 	char *save = NULL;
 
@@ -231,6 +301,13 @@ static void split(struct reader *r, char *line)
 	}
 	while (r->n_words && !*r->word[r->n_words - 1] && r->n_words > r->n_columns + 1)
 		r->n_words--;
+}
+
+static void split(struct reader *r, char *line)
+{
+	split_words(r, line);
+	for (uint32_t i = 0; i < r->n_words && r->separator != ','; i++)
+		plain_number(r->word[i], r->separator);
 }
 
 static uint32_t numbers_from(const struct reader *r, uint32_t first)
@@ -293,7 +370,7 @@ static bool is_corner(const char *s)
 	for (size_t i = 0; i < sizeof(corners) / sizeof(*corners); i++)
 		if (!strcasecmp(s, corners[i]))
 			return true;
-	return missing(s) || strpbrk(s, "/\\>") == s || strstr(s, "\\");
+	return missing(s) || pairs_tells_failure(s) || strpbrk(s, "/\\>") == s || strstr(s, "\\");
 }
 
 /* A first line of names, with a corner or without. */
@@ -335,6 +412,12 @@ static void table_row(struct reader *r)
 	for (uint32_t i = first; i < r->n_words && i - first < r->n_columns && !r->err; i++) {
 		if (missing(r->word[i]))
 			continue;
+		if (pairs_tells_failure(r->word[i])) {
+			uint32_t to = r->column[i - first];
+
+			pairs_add_failed(r, received ? to : from, received ? from : to, false);
+			continue;
+		}
 		if (!quantity(r, r->word[i], NULL, &v)) {
 			pairs_bad(
 				r,
@@ -364,6 +447,8 @@ static void bare_row(struct reader *r)
 	for (uint32_t i = 0; i < r->n_words && i < r->n_columns && r->rows < r->n_columns; i++)
 		if (number(r->word[i], &v))
 			pairs_add(r, r->column[r->rows], r->column[i], v);
+		else if (pairs_tells_failure(r->word[i]))
+			pairs_add_failed(r, r->column[r->rows], r->column[i], false);
 	r->rows++;
 }
 
@@ -398,11 +483,43 @@ static bool list_line(struct reader *r, char *name[2], double *value)
 		}
 		if (n && s[n - 1] == ':')
 			s[n - 1] = '\0';
-		if (missing(s))
+		if (missing(s) || pairs_tells_failure(s))
 			return false;
 		name[names++] = s;
 	}
 	return false;
+}
+
+/* "A -> B: ERROR connection timed out", "FAILED: A B": two names, no value, words of a failure. */
+static bool failed_line(struct reader *r, char *name[2])
+{
+	char text[512] = "";
+	uint32_t names = 0;
+
+	for (uint32_t i = 0; i < r->n_words; i++) {
+		char *s = r->word[i];
+		size_t at = strlen(text);
+		double v;
+
+		if (names < 2 && is_joint(s))
+			continue;
+		if (names == 2 || pairs_tells_failure(s)) {
+			snprintf(text + at, sizeof(text) - at, " %s", s);
+			continue;
+		}
+		if (is_corner(s) || number(s, &v))
+			return false;
+		name[names++] = s;
+	}
+	if (names < 2 || !pairs_tells_failure(text))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		size_t n = strlen(name[i]);
+
+		if (n && name[i][n - 1] == ':')
+			name[i][n - 1] = '\0';
+	}
+	return true;
 }
 
 static bool is_row(const struct reader *r)
@@ -410,7 +527,8 @@ static bool is_row(const struct reader *r)
 	double v;
 
 	for (uint32_t i = 1; i < r->n_words; i++)
-		if (!quantity(NULL, r->word[i], NULL, &v) && !missing(r->word[i]))
+		if (!quantity(NULL, r->word[i], NULL, &v) && !missing(r->word[i]) &&
+		    !pairs_tells_failure(r->word[i]))
 			return false;
 	return true;
 }
@@ -478,21 +596,30 @@ static void record_row(struct reader *r)
 {
 	const int need[] = {r->from, r->to, r->from_nic, r->to_nic, r->value};
 	uint32_t from, to;
+	bool failed = false, value;
 	double v;
 
 	for (size_t i = 0; i < sizeof(need) / sizeof(*need); i++)
 		if (need[i] >= (int)r->n_words)
 			return;
-	if (missing(r->word[r->value]))
+	for (uint32_t i = 0; i < r->n_words; i++)
+		failed |= pairs_tells_failure(r->word[i]);
+	value = quantity(r, r->word[r->value], NULL, &v);
+	/* an error that stands beside a value is another column's */
+	failed &= !value;
+	if (missing(r->word[r->value]) && !failed)
 		return;
-	if (!quantity(r, r->word[r->value], NULL, &v)) {
+	if (!value && !failed) {
 		pairs_bad(r, "expected a number or '-' in column %d of the list, found '%.40s'",
 			  r->value + 1, r->word[r->value]);
 		return;
 	}
 	from = record_end(r, r->from, r->from_nic);
 	to = r->err ? 0 : record_end(r, r->to, r->to_nic);
-	pairs_add(r, from, to, v);
+	if (failed)
+		pairs_add_failed(r, from, to, false);
+	else
+		pairs_add(r, from, to, v);
 }
 
 static enum form form_of(struct reader *r)
@@ -581,13 +708,17 @@ static void text_line(struct reader *r, enum form *form, char *line)
 		return;
 	if (*form == UNKNOWN) {
 		*form = counts_up(r, 0) ? UNKNOWN : form_of(r);
+		if (*form == UNKNOWN && failed_line(r, name) &&
+		    pairs_one_shape(name[0], strlen(name[0]), name[1], strlen(name[1])))
+			*form = LIST;
 		if (*form == UNKNOWN) {
 			*form = records_head(r) ? RECORDS : header(r) ? TABLE : UNKNOWN;
 			return;
 		}
 	}
 	/* "from,to,gbps" heads a list: a table has numbers behind its first column */
-	if (*form == TABLE && !r->rows && !is_row(r) && list_line(r, name, &v))
+	if (*form == TABLE && !r->rows && !is_row(r) &&
+	    (failed_line(r, name) || list_line(r, name, &v)))
 		*form = LIST;
 	if (*form == RECORDS)
 		record_row(r);
@@ -600,6 +731,11 @@ static void text_line(struct reader *r, enum form *form, char *line)
 		uint32_t to = r->err ? 0 : pairs_name(r, name[1], strlen(name[1]));
 
 		pairs_add(r, from, to, v);
+	} else if (failed_line(r, name)) {
+		uint32_t from = pairs_name(r, name[0], strlen(name[0]));
+
+		pairs_add_failed(r, from, r->err ? 0 : pairs_name(r, name[1], strlen(name[1])),
+				 true);
 	}
 }
 
@@ -675,6 +811,17 @@ static bool scalar_number(const struct rs_node *n, double *v)
 	return n && n->kind == RS_NODE_SCALAR && number(n->text, v);
 }
 
+/* A number, or a word that tells of a failure; null and the like were not tried. */
+static void json_cell(struct reader *r, uint32_t from, uint32_t to, const struct rs_node *n)
+{
+	double v;
+
+	if (scalar_number(n, &v))
+		pairs_add(r, from, to, v);
+	else if (n && n->kind == RS_NODE_SCALAR && pairs_tells_failure(n->text))
+		pairs_add_failed(r, from, to, false);
+}
+
 /* One host more, by its number: of those that hosts do not have as a name. */
 static void number_one(struct reader *r)
 {
@@ -703,14 +850,20 @@ static void json_matrix(struct reader *r, const struct rs_node *names, const str
 		if (i->value->kind != RS_NODE_LIST)
 			continue;
 		for (const struct rs_item *k = i->value->first; k && !r->err; k = k->next, to++) {
-			double v;
-
 			while ((from >= r->p->n || to >= r->p->n) && !r->err)
 				number_one(r);
-			if (scalar_number(k->value, &v))
-				pairs_add(r, from, to, v);
+			json_cell(r, from, to, k->value);
 		}
 	}
+}
+
+/* "status": "failed", "error": "connection refused", in the value's place or beside it */
+static bool json_failed(const struct rs_node *n)
+{
+	for (const struct rs_item *i = n->first; i; i = i->next)
+		if (i->value->kind == RS_NODE_SCALAR && pairs_tells_failure(i->value->text))
+			return true;
+	return false;
 }
 
 /* [{"src": "h1", "dst": "h2", "gbps": 389}] */
@@ -722,6 +875,7 @@ static void json_record(struct reader *r, const struct rs_node *n)
 		"bw_gbps",   "avg_bw",  "bw_average", "gb_per_s", "throughput", "goodput",
 		"busbw_avg", "average", "mean",       NULL};
 	const struct rs_node *f = any_key(n, from_names), *t = any_key(n, to_names);
+	const struct rs_node *have = any_key(n, value);
 	uint32_t a, b;
 	double v;
 
@@ -731,11 +885,14 @@ static void json_record(struct reader *r, const struct rs_node *n)
 	r->p->cells->any_latency |=
 		rs_node_get(n, "us") || rs_node_get(n, "latency") || rs_node_get(n, "lat");
 	if (!f || !t || f->kind != RS_NODE_SCALAR || t->kind != RS_NODE_SCALAR ||
-	    !scalar_number(any_key(n, value), &v))
+	    (!scalar_number(have, &v) && !json_failed(n)))
 		return;
 	a = pairs_name(r, f->text, strlen(f->text));
 	b = r->err ? 0 : pairs_name(r, t->text, strlen(t->text));
-	pairs_add(r, a, b, v);
+	if (scalar_number(have, &v))
+		pairs_add(r, a, b, v);
+	else
+		pairs_add_failed(r, a, b, false);
 }
 
 /* {"h1": {"h2": 389}} */
@@ -748,10 +905,9 @@ static void json_objects(struct reader *r, const struct rs_node *n)
 			continue;
 		from = pairs_name(r, i->key, strlen(i->key));
 		for (const struct rs_item *k = i->value->first; k && !r->err; k = k->next) {
-			double v;
+			uint32_t to = pairs_name(r, k->key, strlen(k->key));
 
-			if (scalar_number(k->value, &v))
-				pairs_add(r, from, pairs_name(r, k->key, strlen(k->key)), v);
+			json_cell(r, from, to, k->value);
 		}
 	}
 }
@@ -793,21 +949,22 @@ static bool json_triples(struct reader *r, const struct rs_node *names, const st
 	n = json_names(r, names, number, RS_PAIRS_MAX);
 	for (const struct rs_item *i = list->first; i && !r->err; i = i->next) {
 		const struct rs_item *a = i->value->first, *b = a->next, *v = b->next;
-		double x, y, value;
+		double x, y;
 
-		if (!scalar_number(v->value, &value) || a->value->kind != RS_NODE_SCALAR ||
-		    b->value->kind != RS_NODE_SCALAR)
+		if ((!scalar_number(v->value, &x) &&
+		     (v->value->kind != RS_NODE_SCALAR || !pairs_tells_failure(v->value->text))) ||
+		    a->value->kind != RS_NODE_SCALAR || b->value->kind != RS_NODE_SCALAR)
 			continue;
 		any = true;
 		if (n && scalar_number(a->value, &x) && scalar_number(b->value, &y)) {
 			if (x >= 0 && y >= 0 && x < n && y < n)
-				pairs_add(r, number[(uint32_t)x], number[(uint32_t)y], value);
+				json_cell(r, number[(uint32_t)x], number[(uint32_t)y], v->value);
 			continue;
 		}
 		x = pairs_name(r, a->value->text, strlen(a->value->text));
-		pairs_add(r, (uint32_t)x,
+		json_cell(r, (uint32_t)x,
 			  r->err ? 0 : pairs_name(r, b->value->text, strlen(b->value->text)),
-			  value);
+			  v->value);
 	}
 	return any;
 }
@@ -897,12 +1054,39 @@ static void read_loose(struct reader *r, const char *text, size_t n)
 	free(plain);
 }
 
+/* From the first-th cell on there are none but lines that may be of no pair. */
+static bool only_said(const struct pairs_cells *c, uint32_t first)
+{
+	for (uint32_t i = first; i < c->n; i++)
+		if (c->cell[i].how != CELL_SAID)
+			return false;
+	return true;
+}
+
+/* A log that is named by its pair and has no table, but the words of a failure. */
+static void failed_file(struct reader *r, const char *text, uint32_t before)
+{
+	const char *a, *b;
+	size_t na, nb;
+	uint32_t from;
+
+	if (!pairs_tells_failure(text) || !pairs_of_path(r->path, &a, &na, &b, &nb) ||
+	    !pairs_one_shape(a, na, b, nb))
+		return;
+	r->err = 0;
+	r->p->cells->n = before;
+	if (r->e)
+		*r->e = (struct rs_error){0};
+	from = pairs_name(r, a, na);
+	pairs_add_failed(r, from, r->err ? 0 : pairs_name(r, b, nb), false);
+}
+
 int rs_pairs_read(const char *text, size_t n, const char *path, struct rs_arena *a,
 		  struct rs_pairs **p, struct rs_error *e)
 {
 	struct reader *r = calloc(1, sizeof(*r));
 	size_t at = 0;
-	uint32_t before;
+	uint32_t before, values;
 	int err;
 
 	if (!*p)
@@ -918,6 +1102,7 @@ int rs_pairs_read(const char *text, size_t n, const char *path, struct rs_arena 
 	r->path = path;
 	r->e = e;
 	before = r->p->cells->n;
+	values = r->p->cells->values;
 	while (at < n && isspace((unsigned char)text[at]))
 		at++;
 	if (at < n && (text[at] == '{' || text[at] == '['))
@@ -926,8 +1111,10 @@ int rs_pairs_read(const char *text, size_t n, const char *path, struct rs_arena 
 		pairs_read_logs(r, text, n);
 	else
 		read_lines(r, text, n);
-	if (r->err != -ENOMEM && r->p->cells->n == before)
+	if (r->err != -ENOMEM && r->p->cells->values == values)
 		read_loose(r, text, n);
+	if (r->err != -ENOMEM && only_said(r->p->cells, before))
+		failed_file(r, text, before);
 	if (!r->err && r->p->cells->n == before) {
 		r->line = r->line ? r->line : 1;
 		pairs_bad(r, "expected a matrix of pairs: a table with names, lines of 'A B "
@@ -1009,6 +1196,8 @@ int rs_pairs_close(struct rs_pairs *p, struct rs_error *e)
 	uint16_t *times;
 	size_t n;
 
+	if (!pairs_settle_failed(p))
+		return rs_error_set(e, -ENOMEM, "out of memory");
 	if (!c->n)
 		return rs_error_set(e, -ENODATA, "no pair of two hosts was read");
 	compact(p);
@@ -1029,6 +1218,10 @@ int rs_pairs_close(struct rs_pairs *p, struct rs_error *e)
 	for (uint32_t i = 0; i < c->n; i++) {
 		size_t at = c->cell[i].from * n + c->cell[i].to;
 
+		if (c->cell[i].how != CELL_VALUE)
+			p->value[at] = -1;
+		if (p->value[at] < 0)
+			continue;
 		if (times[at] < UINT16_MAX)
 			times[at]++;
 		p->value[at] += (c->cell[i].value - p->value[at]) / times[at];
@@ -1038,7 +1231,8 @@ int rs_pairs_close(struct rs_pairs *p, struct rs_error *e)
 	for (size_t i = 0; i < n; i++) {
 		p->group[i] = UINT32_MAX;
 		for (size_t k = 0; k < i; k++)
-			p->undirected &= !(p->value[i * n + k] > 0) || !(p->value[k * n + i] > 0) ||
+			p->undirected &= !(fabs(p->value[i * n + k]) > 0) ||
+					 !(fabs(p->value[k * n + i]) > 0) ||
 					 p->value[i * n + k] == p->value[k * n + i];
 	}
 	p->latency = c->any_latency && !c->any_rate;

@@ -3,7 +3,7 @@
 
 Random matrices: pairs of hosts of a random leaf-spine network are simulated, healthy or with a planted fault, with noise of
 3 to 10 % and missing cells, in a random form. The right kind and place are to be found in 95 %; healthy ones accuse nothing.
-Then forms that people have, and what is refused.
+Then forms that people have, pairs that failed, and what is refused.
 """
 import argparse
 import json
@@ -363,6 +363,120 @@ def several(ripstop):
                 fail(f"{n} hosts, seed {seed}: {want} expected, got {got}")
 
 
+def failures(ripstop):
+    """A pair that was tried and failed is the slowest there is, in each form; a cell that was not tried is none."""
+    names = [f"rack7-n{i}" for i in range(1, 8)]
+    bad = names[4]
+    pairs = [(a, b) for a in names for b in names if a != b]
+    half = [(a, b) for a, b in pairs if a < b]
+    value = lambda a, b: 180 + (3 * names.index(a) + 5 * names.index(b)) % 7 / 5
+    perf = (" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+            " 65536      5000             199.0              %.1f            0.1744\n")
+    refused = "Couldn't connect to {b}:18515\nFailed to exchange data between server and clients\n"
+
+    def table(word, empty="-", is_bad=lambda a, b: bad in (a, b), s=","):
+        cell = lambda a, b: empty if a == b else word if is_bad(a, b) else f"{value(a, b):.1f}"
+        return s.join(["", *names]) + "\n" + "".join(s.join([a, *(cell(a, b) for b in names)]) + "\n" for a in names)
+
+    def lines(form, word, ways=half, is_bad=lambda a, b: bad in (a, b)):
+        return "".join((word if is_bad(a, b) else form).format(a=a, b=b, v=f"{value(a, b):.1f}") + "\n" for a, b in ways)
+    one = lambda a, b: (a, b) == (names[1], names[5])
+    with tempfile.TemporaryDirectory() as folder:
+        def write(name, text):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write(text)
+            return os.path.join(folder, name)
+
+        def check(text, what, failed):
+            path = text if os.path.isdir(text) else write("m", text)
+            d = judge(ripstop, path)
+            if [f["what"] for f in d["faults"]] != what or d["failed"] != failed or (
+                    failed and any(f["failed"] != f["slow"] or f["factor"] for f in d["faults"])):
+                fail(f"{text}: {what}, {failed} failed expected, got {d}")
+            p = subprocess.run([ripstop, "expect", "--pairs", path], capture_output=True, text=True, check=False)
+            if p.returncode != bool(what) or ("failed" in p.stdout) != bool(failed):
+                fail(f"{text}: {p.returncode} {p.stdout}")
+        host, path = [f"host {bad}"], [f"the path from {names[1]} to {names[5]}"]
+        for word in ("0", "0.00", "-1", "FAILED", "timeout", "error", "Connection refused"):
+            check(table(word), host, 12)
+            check(table(word, is_bad=one), path, 1)
+        for word in ("", "-", "x", "nan", "n/a"):
+            check(table(word), [], 0)
+        check(table("0", empty="0", s="\t"), host, 12)
+        check("\n".join(" ".join("0" if 3 in (i, k) or i == k else f"{90 + (i + 2 * k) % 5 / 5}" for k in range(6)) for i in range(6)),
+              ["host 3"], 10)
+        # the half of a table that was not filled
+        check(table("0", is_bad=lambda a, b: a > b), [], 0)
+        check(table("0", is_bad=lambda a, b: a < b), [], 0)
+        check(table("0", is_bad=lambda a, b: a > b or one(a, b)), path, 1)
+        for form, word in (("{a} -> {b}: {v} Gb/s", "{a} -> {b}: ERROR connection timed out"), ("{a} {b} {v}", "{a} {b} 0"),
+                           ("{a} {b} {v}", "{a} {b} Couldn't connect to {b}:18515"), ("{a} {b} {v} Gb/s", "{a} {b} FAILED"),
+                           ("{a},{b},{v}", "{a},{b},failed"), ("{a};{b};{v}", "{a};{b};no route to host"),
+                           ("[{a}] Testing {a} - {b} ... {v} Gbps OK", "[{a}] Testing {a} - {b} ... timed out after 60 s"),
+                           ("pair {a} {b} bandwidth={v}Gb/s", "pair {a} {b} could not connect to {b}:18515")):
+            check(lines(form, word), host, 6)
+            check(lines(form, word, [*reversed(half)]), host, 6)
+            check(lines(form, word, is_bad=one), path, 1)
+        check("src,dst,gbps\n" + lines("{a},{b},{v}", "{a},{b},FAIL"), host, 6)
+        check("client,size,server,bw_gbps,error\n" + lines("{a},65536,{b},{v},", "{a},65536,{b},,connection refused"), host, 6)
+        # a line that names no pair
+        check(lines("{a} {b} {v}", "", half, lambda a, b: False) + "2 pairs failed\nsummary: errors failed\n", [], 0)
+        for form in ("{a} {b} {v} no error", "{a} to {b}: {v} Gb/s, errors 0", "pair {a} {b} bandwidth={v} error=0 timeout: 0"):
+            check(lines(form, "", is_bad=lambda a, b: False), [], 0)
+        cells = lambda word: [[None if a == b else word if bad in (a, b) else value(a, b) for b in names] for a in names]
+        for word, want, n in (("failed", host, 12), (0, host, 12), (-1, host, 12), (None, [], 0)):
+            check(json.dumps({"nodes": names, "matrix": cells(word)}), want, n)
+        check(json.dumps([{"src": a, "dst": b, **({"error": "connection refused"} if bad in (a, b) else {"gbps": value(a, b)})}
+                          for a, b in half]), host, 6)
+        run = lambda a, b: f"{b}: Test NCCL failure all_reduce.cu:12 'remote process exited'\n" if bad in (a, b) else nccl_run(a, b, value(a, b))
+        check("".join(f"--- {a} {b} ---\n{run(a, b)}" for a, b in half), host, 6)
+        run = lambda a, b: refused.format(b=b) if bad in (a, b) else perf % value(a, b)
+        check("".join(f"--- {a} {b} ---\n{run(a, b)}" for a, b in half), host, 6)
+        os.mkdir(os.path.join(folder, "logs"))
+        for a, b in half:
+            write(f"logs/{a}_to_{b}.log", run(a, b))
+        check(os.path.join(folder, "logs"), host, 6)
+        check(lines("", "{a} {b} FAILED", is_bad=lambda a, b: True), ["all pairs"], 21)
+    three(ripstop)
+
+
+def three(ripstop):
+    """Of three hosts one pair is much faster: the host of the slow two is named, and that the matrix cannot tell."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m")
+        for values, want in (((97.1, 40.2, 39.8), ["host c3"]), ((40.2, 97.1, 39.8), ["host b2"]), ((39.8, 40.2, 97.1), ["host a1"]),
+                             ((97.1, 96.2, 98.0), []), ((97.1, 60.2, 24.8), [])):
+            with open(path, "w", encoding="utf-8") as f:
+                f.writelines(f"{a} {b} {v}\n" for (a, b), v in zip((("a1", "b2"), ("a1", "c3"), ("b2", "c3")), values))
+            got = [f["what"] for f in judge(ripstop, path)["faults"] if f["kind"] == "host"]
+            if got != want:
+                fail(f"three hosts, {values}: {want} expected, got {got}")
+
+
+def numbers(ripstop):
+    """Commas between thousands, and commas as decimal points."""
+    names = [f"w{i}" for i in range(1, 6)]
+    pairs = [(a, b) for a in names for b in names if a != b]
+    value = lambda a, b: 9612.25 if "w2" in (a, b) else 24011.5 + (names.index(a) * 5 + names.index(b)) % 7 * 10
+    german = lambda v: f"{v:,.2f}".translate(str.maketrans(",.", ".,"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "m")
+        for text in ("".join(f"{a} {b} {value(a, b):,.2f} MB/s\n" for a, b in pairs),
+                     "".join(f"{a} {b} {value(a, b):,.0f} MB/s\n" for a, b in pairs),
+                     "".join(f"{a} -> {b}: {value(a, b):,.1f}\n" for a, b in pairs),
+                     "".join(f"Testing {a} - {b} ... {value(a, b):,.2f} MB/s OK\n" for a, b in pairs),
+                     "".join(f"{a};{b};{value(a, b):.1f}\n".replace(".", ",") for a, b in pairs),
+                     "".join(f"{a};{b};{german(value(a, b))}\n" for a, b in pairs),
+                     *(s.join(["", *names]) + "\n" + "".join(s.join([a, *("-" if a == b else g(value(a, b)) for b in names)]) + "\n"
+                                                             for a in names)
+                       for s in (";", "\t") for g in (german, lambda v: f"{v:.3f}".replace(".", ",")))):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            d = judge(ripstop, path)
+            if [f["what"] for f in d["faults"]] != ["host w2"] or not 0.35 < d["faults"][0]["factor"] < 0.45 or not 24000 < d["level"] < 24100:
+                fail(f"{text}: {d}")
+
+
 if __name__ == "__main__":
     a = argparse.ArgumentParser()
     a.add_argument("ripstop")
@@ -372,4 +486,6 @@ if __name__ == "__main__":
     o = a.parse_args()
     forms(o.ripstop)
     several(o.ripstop)
+    failures(o.ripstop)
+    numbers(o.ripstop)
     planted(o.ripstop, o.count, o.seed, o.v)
