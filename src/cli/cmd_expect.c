@@ -75,10 +75,10 @@ static int help(void)
 	      "  ripstop expect --collective all --hosts 4 topo.xml\n"
 	      "  ripstop expect --measured ib_write_bw.log gpu01.tar.gz\n"
 	      "  ripstop expect --pairs --leaf leaf1=h1,h2 --leaf leaf2=h3,h4 matrix.csv\n\n"
-	      "Exit status: 0 done, 1 a measured figure is worse than its range, or a pair slow or "
-	      "failed, 2 "
-	      "bad\n"
-	      "input, 3 out of memory, 4 not enough is known (the command to run next is "
+	      "Exit status: 0 done, 1 a measured figure is worse than its range, doubtful or 0, or "
+	      "a pair slow\n"
+	      "or failed, 2 bad input, 3 out of memory, 4 not enough is known (the command to run "
+	      "next is\n"
 	      "printed).\n",
 	      stdout);
 	return RS_EXIT_OK;
@@ -294,6 +294,20 @@ static int read_log(const char *path, const struct options *o, struct rs_arena *
 	return err;
 }
 
+/* Every rate is 0: no bad input, but a run that failed. */
+static int failed_run(struct rs_expect *x, const char *file, struct rs_expect_measured **out,
+		      struct rs_error *e)
+{
+	*out = rs_arena_alloc(x->arena, 1, sizeof(**out));
+	if (!*out)
+		return rs_error_set(e, -ENOMEM, "out of memory");
+	(*out)->file = file;
+	(*out)->zero = 1;
+	(*out)->why_not = rs_arena_strdup(x->arena, e->what);
+	*e = (struct rs_error){0};
+	return (*out)->why_not ? 0 : rs_error_set(e, -ENOMEM, "out of memory");
+}
+
 static int compare(struct rs_expect *x, const struct options *o, struct rs_expect_measured **m,
 		   struct rs_error *e)
 {
@@ -304,6 +318,10 @@ static int compare(struct rs_expect *x, const struct options *o, struct rs_expec
 		struct rs_audit *log = NULL;
 
 		err = read_log(o->log[i], o, x->arena, &table, e);
+		if (err == -ENODATA) {
+			err = failed_run(x, o->log[i], &m[i], e);
+			continue;
+		}
 		if (!err && rs_audit_create(&log))
 			err = rs_error_set(e, -ENOMEM, "out of memory");
 		if (!err)
@@ -321,7 +339,7 @@ static int status_of(const struct rs_expect *x, struct rs_expect_measured *const
 	bool any = false;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (m[i]->below)
+		if (m[i]->below || m[i]->zero || m[i]->doubtful)
 			return RS_EXIT_INCOMPLETE;
 		any |= !m[i]->why_not;
 	}

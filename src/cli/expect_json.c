@@ -93,7 +93,12 @@ static void measured(struct rs_json *j, struct rs_expect_measured *const *m, uin
 		rs_json_string(j, "why_not", m[i]->why_not);
 		rs_json_string(j, "test",
 			       m[i]->n_rows ? rs_expect_test_name(&m[i]->row[0].f) : NULL);
-		rs_json_bool(j, "met", !m[i]->why_not && !m[i]->below);
+		rs_json_bool(j, "met",
+			     !m[i]->why_not && !m[i]->below && !m[i]->doubtful && !m[i]->zero);
+		rs_json_bool(j, "doubtful", m[i]->doubtful);
+		rs_json_uint(j, "zero", m[i]->zero);
+		rs_json_string(j, "says", m[i]->says);
+		rs_json_string(j, "release", m[i]->release);
 		rs_json_number(j, "apart", m[i]->apart);
 		if (m[i]->n_is) {
 			rs_json_number(j, "mended_apart", m[i]->mended < 100 ? m[i]->mended : 100);

@@ -302,9 +302,15 @@ static void explanation(const struct rs_expect_measured *m, FILE *out)
 {
 	const struct rs_expect_cause *c = &m->cause[0];
 	/* the hosts as they were read are near the measurement, and no fault holds them back */
-	bool fine = !m->below && !(m->n_is && better(m) >= 0.02);
+	bool fine = !m->below && !m->doubtful && !(m->n_is && better(m) >= 0.02);
 	const struct rs_expect_cause *most = most_of_it(m);
 
+	if (m->says && !fine)
+		rs_paragraph(
+			out, 0,
+			"The log itself explains it: %s. That is not simulated; the changes above "
+			"are of RDMA.",
+			m->says);
 	if (m->n_alike && c->is)
 		rs_paragraph(out, 0,
 			     "It is explained by what was found: %s. Simulated with it alone: "
@@ -328,9 +334,17 @@ static void explanation(const struct rs_expect_measured *m, FILE *out)
 			     expm1(c->apart) * 100, expm1(m->apart) * 100,
 			     c->look ? " Look at: " : "", c->look ? c->look : "",
 			     c->look ? "." : "");
-	else if (m->n_causes && !fine && !most)
+	else if (m->n_causes && !fine && !most && !m->says)
 		rs_paragraph(out, 0, "Nothing that was tried explains the difference (%u changes).",
 			     m->n_causes);
+}
+
+/* What the longest size reaches of what is expected. */
+static double share(const struct rs_expect_measured *m)
+{
+	const struct rs_expect_row *r = &m->row[m->n_rows - 1];
+
+	return r->f.test == RS_EXPECT_MESSAGE ? r->f.value / r->measured : r->measured / r->f.value;
 }
 
 static void verdict(const struct rs_expect_measured *m, FILE *out)
@@ -339,7 +353,17 @@ static void verdict(const struct rs_expect_measured *m, FILE *out)
 	struct rs_enumeration alike = {.n = 0}, rest = {.n = 0};
 
 	fputc('\n', out);
-	if (!m->below)
+	if (m->zero)
+		rs_paragraph(out, 0,
+			     "%u size%s of 4 KiB or more with a rate of 0: the run failed there.",
+			     m->zero, m->zero > 1 ? "s" : "");
+	if (m->doubtful)
+		rs_paragraph(out, 0,
+			     "All %u sizes are inside the range, which what was not read makes "
+			     "wide, and "
+			     "yet the longest is %.0f %% of what is expected.",
+			     m->n_rows, share(m) * 100);
+	else if (!m->below)
 		rs_paragraph(out, 0, "All %u sizes are inside what is expected%s%s%s.", m->n_rows,
 			     m->over ? ", or better" : "",
 			     *limit ? "; the longest is held back by " : "", limit);
@@ -367,6 +391,8 @@ void rs_expect_print_measured(const struct rs_expect_measured *m, FILE *out)
 		return;
 	}
 	measured_rows(m, out);
+	if (m->release)
+		rs_paragraph(out, 0, "NCCL's release is the log's own: %s.", m->release);
 	for (uint32_t i = 0; i < m->n_causes; i++) {
 		found += m->cause[i].found;
 		tried += !m->cause[i].found;

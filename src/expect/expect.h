@@ -132,6 +132,14 @@ struct rs_expect_measured {
 	uint32_t n_rest;     /* found, of major or worse, and not simulated */
 	const char *rest[RS_EXPECT_REST];
 	const char *why_not; /* it is not compared; NULL: it is */
+	const char *release; /* of NCCL, as the log tells it; NULL: it does not */
+	/* The log's own word for what is not simulated, "NCCL used TCP sockets": it explains the
+	 * difference before all else; NULL: none. */
+	const char *says;
+	/* All sizes are in their range, and yet far below: a fault explains them, or they are below
+	 * half of what is expected. */
+	bool doubtful;
+	uint32_t zero; /* rows with a rate of 0: they failed */
 };
 
 /* Tables of perftest and nccl-tests, as measured/ reads them, beside x's hosts. name is borrowed.

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "audit/facts/look.h"
+#include "audit/facts/nccl.h"
 #include "audit/rules/run.h"
 #include "base/units.h"
 #include "collective/collective.h"
@@ -28,6 +30,7 @@ struct explaining {
 	const struct rs_measured *m;
 	struct rs_expect_measured *out;
 	struct expect_model *model;     /* as the log says that it was run */
+	bool listed;                    /* its list leaves NICs out */
 	uint32_t n_tried, tried[TRIED]; /* rows */
 	uint32_t n_found;
 	struct expect_found found[EXPECT_FOUND];
@@ -60,6 +63,95 @@ static void tell(struct explaining *w, enum expect_knob knob, double value)
 	w->model->told |= UINT64_C(1) << knob;
 }
 
+/* The log tells the release that ran, unless --given does. */
+static void tell_release(struct explaining *w)
+{
+	unsigned major, minor, patch = 0;
+
+	if (!w->m->release || w->x->world->given.version ||
+	    sscanf(w->m->release, "%u.%u.%u", &major, &minor, &patch) < 2)
+		return;
+	w->out->release = w->m->release;
+	w->model->version = expect_release(w->x, rs_nccl_make(major, minor, patch));
+	w->model->told |= UINT64_C(1) << KNOB_VERSION;
+}
+
+/* Of the hosts in the log, the one whose list has some of these NICs and not all; NULL: none. */
+static const char *lists(const struct rs_audit *log, const struct rs_host *h)
+{
+	for (uint32_t i = 0; i < rs_facts_hosts(log->facts); i++) {
+		const char *host = rs_facts_host(log->facts, i);
+		uint32_t in = 0, out = 0;
+
+		for (int k = 0; k < h->n_parts; k++) {
+			bool is = expect_listed(log, host, h->parts[k].name);
+
+			in += h->parts[k].kind == RS_PART_NIC && is;
+			out += h->parts[k].kind == RS_PART_NIC && !is;
+		}
+		if (in && out)
+			return host;
+	}
+	return NULL;
+}
+
+/* NICs that the log's own list has not take no part: NCCL_IB_HCA, "NET/IB : Using". */
+static bool take_list(struct explaining *w)
+{
+	for (uint32_t i = 0; w->log && i < w->model->n; i++) {
+		struct expect_host *h = &w->model->host[i];
+		const char *host = lists(w->log, h->inside);
+		uint8_t *lacks;
+
+		if (!host)
+			continue;
+		lacks = rs_arena_alloc(w->x->arena, (size_t)h->inside->n_parts, sizeof(*lacks));
+		if (!lacks)
+			return false;
+		if (h->lacks)
+			memcpy(lacks, h->lacks, (size_t)h->inside->n_parts);
+		for (int k = 0; k < h->inside->n_parts; k++) {
+			struct rs_part *p = &h->inside->parts[k];
+
+			if (p->kind != RS_PART_NIC || expect_listed(w->log, host, p->name))
+				continue;
+			p->kind = RS_PART_OTHER;
+			lacks[k] |= LEFT_UNLISTED;
+		}
+		h->lacks = lacks;
+		w->listed = true;
+	}
+	return true;
+}
+
+/* What the log says of itself and no run shows. */
+static const char *own_word(const struct explaining *w, uint32_t hosts)
+{
+	for (uint32_t i = 0; w->log && hosts > 1 && i < rs_facts_hosts(w->log->facts); i++) {
+		const char *network = rs_facts_value(w->log->facts, rs_facts_host(w->log->facts, i),
+						     "nccl", "network");
+
+		if (network && !strncmp(network, "Socket", 6))
+			return "NCCL used TCP sockets, not RDMA (\"Using network Socket\", or "
+			       "NET/Socket)";
+	}
+	for (uint32_t i = 0; w->log && hosts > 1 && i < rs_facts_hosts(w->log->facts); i++) {
+		const char *host = rs_facts_host(w->log->facts, i);
+		const struct rs_fact *f = rs_nccl_env(w->log, host, "NCCL_NET_GDR_LEVEL");
+		uint32_t at = 0;
+
+		if (f && (!strcasecmp(f->value, "LOC") || !strcmp(f->value, "0")))
+			return "NCCL_NET_GDR_LEVEL turns GPUDirect RDMA off, so that copies go "
+			       "through host memory";
+		while ((f = rs_facts_next(w->log->facts, &at, host, "nccl", "gdr/")))
+			if (!strcmp(f->value, "0"))
+				return "NCCL used no GPUDirect RDMA (\"GPU Direct RDMA "
+				       "Disabled\"), so "
+				       "that copies go through host memory";
+	}
+	return NULL;
+}
+
 static const char *of_collective(struct explaining *w, struct rs_expect_figure *f)
 {
 	const struct rs_measured *m = w->m;
@@ -86,6 +178,10 @@ static const char *of_collective(struct explaining *w, struct rs_expect_figure *
 	k->gpus = k->gpus == gpus ? 0 : k->gpus;
 	for (uint32_t i = 0; w->log && i < rs_facts_hosts(w->log->facts); i++)
 		expect_variables(w->log, rs_facts_host(w->log->facts, i), k);
+	tell_release(w);
+	if (f->hosts > 1 && !take_list(w))
+		return "out of memory";
+	w->out->says = own_word(w, f->hosts);
 	for (; k->n < f->hosts; k->n++) {
 		k->host[k->n] = k->host[0];
 		k->host[k->n].twin = true;
@@ -636,6 +732,24 @@ static void rank(const struct explaining *w)
 			out->n_alike = i;
 }
 
+/* In a wide range a curve may lie far below what is expected. It is doubtful where nothing that was
+ * not read explains it, and it is half of that or less, or a fault stands clearly apart. */
+static bool is_doubtful(const struct rs_expect_measured *out)
+{
+	static const double FAR = 0.34 /* ln 1.4 */, CLEAR = 0.25, HALF = 0.5;
+	const struct rs_expect_row *last = &out->row[out->n_rows - 1];
+	bool message = last->f.test == RS_EXPECT_MESSAGE;
+	double share = message ? last->f.value / last->measured : last->measured / last->f.value;
+
+	if (out->below)
+		return false;
+	for (uint32_t i = 0; i < out->n_alike; i++)
+		if (out->cause[i].unknown)
+			return false;
+	return share <= HALF || (share < 1 && out->apart > FAR && out->n_alike &&
+				 out->cause[0].apart <= CLEAR * out->apart);
+}
+
 /* The checks, where they were not made yet. */
 static int judge(struct rs_audit *a, struct rs_error *e)
 {
@@ -649,6 +763,7 @@ int rs_expect_compare(struct rs_expect *x, const struct rs_expect_options *o,
 	struct explaining *w = rs_arena_alloc(x->arena, 1, sizeof(*w));
 	struct rs_expect_figure f = {.test = RS_EXPECT_COLLECTIVE};
 	bool nccl = m->kind == RS_MEASURED_NCCL;
+	struct expect_model as_read;
 	uint32_t found;
 	int err;
 
@@ -657,6 +772,7 @@ int rs_expect_compare(struct rs_expect *x, const struct rs_expect_options *o,
 		return rs_error_set(e, -ENOMEM, "out of memory");
 	*w = (struct explaining){.x = x, .log = log, .o = o, .m = m, .out = *out, .e = e};
 	w->out->file = name;
+	w->out->zero = m->zero;
 	w->model = expect_copy(x, &x->world->model);
 	if (!w->model)
 		return rs_error_set(e, -ENOMEM, "out of memory");
@@ -678,10 +794,14 @@ int rs_expect_compare(struct rs_expect *x, const struct rs_expect_options *o,
 	if (err)
 		return err;
 	choose_tried(w);
-	/* as many READs as this test had under way limit it, not those of the figures */
+	/* as many READs as this test had under way, and its own NICs limit it, not those of the
+	 * figures */
+	as_read = x->world->model;
+	if (w->listed)
+		x->world->model = *w->model;
 	x->world->model.reads = w->model->reads;
 	err = expect_limit_of(x, o, &w->out->row[w->out->n_rows - 1].f, e);
-	x->world->model.reads = 0;
+	x->world->model = as_read;
 	if (err)
 		return err;
 	w->n_found = expect_found(x, w->model, log, f.test, f.hosts, w->found, w->out);
@@ -693,7 +813,9 @@ int rs_expect_compare(struct rs_expect *x, const struct rs_expect_options *o,
 		unknown_causes(w, nccl);
 		err = try_causes(w, found);
 	}
-	if (!err)
+	if (!err) {
 		rank(w);
+		w->out->doubtful = is_doubtful(w->out);
+	}
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include "audit/facts/look.h"
+#include "audit/facts/nccl.h"
 #include "audit/price/model.h"
 #include "audit/rules/rule.h"
 #include "expect/state.h"
@@ -372,6 +373,18 @@ static void left_out(struct finding_out *w, uint8_t why, const char *const *chec
 						      .copies = true});
 }
 
+static const char *not_listed(struct finding_out *w, struct rs_audit *log)
+{
+	for (uint32_t i = 0; log && i < rs_facts_hosts(log->facts); i++) {
+		const struct rs_fact *f =
+			rs_nccl_env(log, rs_facts_host(log->facts, i), "NCCL_IB_HCA");
+
+		if (f && *f->value)
+			return SAY("since the log's NCCL_IB_HCA has them not (%s)", f->value);
+	}
+	return "since the job's list has them not";
+}
+
 /* ---- Path MTU ---- */
 
 static void mtu(struct finding_out *w, struct rs_audit *log)
@@ -516,7 +529,7 @@ uint32_t expect_found(struct rs_expect *x, const struct expect_model *m, struct 
 	slots(&w);
 	rates(&w, log);
 	left_out(&w, LEFT_DOWN, down, "whose ports are down", log);
-	left_out(&w, LEFT_UNLISTED, unlisted, "since the job's list has them not", log);
+	left_out(&w, LEFT_UNLISTED, unlisted, not_listed(&w, log), log);
 	if (hosts > 1)
 		mtu(&w, log);
 	reads(&w);

@@ -31,7 +31,7 @@ static bool down(const struct rs_audit *a, const char *host, const char *nic)
 }
 
 /* The job's own list: NCCL_IB_HCA, or what its log says that it uses. */
-static bool listed(const struct rs_audit *a, const char *host, const char *name)
+bool expect_listed(const struct rs_audit *a, const char *host, const char *name)
 {
 	const struct rs_fact *hca = rs_nccl_env(a, host, "NCCL_IB_HCA"), *f;
 	uint32_t at = 0;
@@ -78,7 +78,7 @@ static void choose_nics(struct rs_expect *x, const char *host, struct rs_host *h
 				leave_out(h, i, left, 0);
 			else if (pass == 1 && down(a, host, nic))
 				leave_out(h, i, left, LEFT_DOWN);
-			else if (pass == 1 && !listed(a, host, p->name))
+			else if (pass == 1 && !expect_listed(a, host, p->name))
 				leave_out(h, i, left, LEFT_UNLISTED);
 			else if (pass == 1)
 				best = p->port_rate > best ? p->port_rate : best;

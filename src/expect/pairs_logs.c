@@ -21,6 +21,7 @@ struct logs {
 	char name[2][NAME_BYTES]; /* of the pair; "": not known */
 	char rank[2][NAME_BYTES]; /* of the run's ranks */
 	uint32_t runs;
+	bool zero;             /* its rates are all 0 */
 	const char *headed;    /* the text behind a heading, before a run begins; NULL: none */
 	struct rs_error first; /* of a run that was not read */
 };
@@ -225,6 +226,8 @@ static double value_of(struct logs *l, bool *latency)
 	if (!rs_measured_read(l->text, l->bytes, l->r->path, NULL, a, &m, &e)) {
 		v = best_of(m);
 		*latency = m->kind == RS_MEASURED_LATENCY;
+	} else if (e.code == -ENODATA) {
+		l->zero = true;
 	} else if (!l->first.code) {
 		l->first = e;
 		l->first.line += l->line - 1;
@@ -261,7 +264,10 @@ static void no_figure(struct logs *l, const char *s, size_t n)
 	size_t na, nb;
 	uint32_t from;
 
-	if (!failed(s, n) || !who(l, &a, &na, &b, &nb))
+	bool zero = l->zero;
+
+	l->zero = false;
+	if ((!zero && !failed(s, n)) || !who(l, &a, &na, &b, &nb))
 		return;
 	from = pairs_name(l->r, a, na);
 	pairs_add_failed(l->r, from, l->r->err ? 0 : pairs_name(l->r, b, nb), false);

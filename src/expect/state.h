@@ -190,6 +190,10 @@ enum { EXPECT_FOUND = 24 };
 uint32_t expect_found(struct rs_expect *x, const struct expect_model *m, struct rs_audit *log,
 		      enum rs_expect_test test, uint32_t hosts,
 		      struct expect_found found[EXPECT_FOUND], struct rs_expect_measured *out);
+/* hosts.c: does the job's own list, of this host of the audit, have the NIC? true: no list. */
+bool expect_listed(const struct rs_audit *a, const char *host, const char *name);
+/* unknown.c: of the releases that nccl/ knows, the nearest to this one, as rs_nccl_make(). */
+const char *expect_release(struct rs_expect *x, uint32_t v);
 /* The variables of NCCL that the plan takes, of this host of the audit, into the model. */
 void expect_variables(struct rs_audit *a, const char *host, struct expect_model *m);
 /* limit.c: what holds a figure back; all of x's. */

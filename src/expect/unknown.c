@@ -357,7 +357,14 @@ static void gpus(struct rs_expect *x)
 	sweep(s, change(KNOB_NVLATENCY, 2000), change(KNOB_NVLATENCY, 500), false, true);
 }
 
-/* Of those that nccl/ knows the nearest to the one that was read. */
+const char *expect_release(struct rs_expect *x, uint32_t v)
+{
+	uint32_t k = v < 21803 ? 21803 : v > RS_NCCL_NEWEST ? 23007 : v;
+
+	return rs_arena_printf(x->arena, "%u.%u.%u", k / 10000, k / 100 % 100, k % 100);
+}
+
+/* The one that was read, or the nearest to it. */
 static void release(struct rs_expect *x)
 {
 	struct expect_model *m = &x->world->model;
@@ -369,11 +376,8 @@ static void release(struct rs_expect *x)
 	if (x->world->given.version)
 		return;
 	if (v) {
-		uint32_t k = v < 21803 ? 21803 : v > RS_NCCL_NEWEST ? 23007 : v;
-
-		m->version =
-			rs_arena_printf(x->arena, "%u.%u.%u", k / 10000, k / 100 % 100, k % 100);
-		if (k != v)
+		m->version = expect_release(x, v);
+		if (v < 21803 || v > RS_NCCL_NEWEST)
 			unknown(x, "version", "NCCL's release",
 				rs_arena_printf(x->arena, "%s, the nearest that is known",
 						m->version));

@@ -43,6 +43,7 @@ struct rs_measured {
 	const char *link;         /* "IB", "Ethernet" */
 	uint32_t n_rows;
 	struct rs_measured_row *rows; /* sizes rise */
+	uint32_t zero;                /* rows of a message of 4 KiB or more that have a rate of 0 */
 };
 
 /*
@@ -53,7 +54,9 @@ struct rs_measured {
  * begin with what a launcher adds ("0: ", "[1,0]<stdout>:"), or have it between two columns. Rows
  * of 0 bytes are passed over. op: which test of several ("all_reduce", "all-reduce") is read; NULL,
  * or none of it there: the only one. -EINVAL with line and column: no table, several tables (give
- * one), a row that does not read, a size twice, bandwidth without its unit; -E2BIG, -ENOMEM. name
+ * one), a row that does not read, a size twice, bandwidth without its unit; -ENODATA: all rows
+ * have a rate of 0, so the run failed; -E2BIG, -ENOMEM. A rate that perftest prints as 0.00 is of
+ * no row: of small messages it was rounded, of larger ones the run failed (zero). name
  * is used in errors. All memory is a's.
  */
 int rs_measured_read(const char *text, size_t n, const char *name, const char *op,

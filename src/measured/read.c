@@ -11,6 +11,9 @@
 
 enum { LINE_MAX_BYTES = 512, WORDS_MAX = 24, HOSTS_MAX = 1024 };
 
+/* Of smaller messages perftest may round a rate to 0.00. */
+enum { LEAST_ZERO = 4096 };
+
 struct reader {
 	const char *name;
 	struct rs_arena *arena;
@@ -26,6 +29,7 @@ struct reader {
 	bool other;                  /* this line is of another one's table */
 	double to_us;     /* perftest: bytes a microsecond that one unit of its average is */
 	uint32_t average; /* the word of a row that holds the value */
+	uint32_t zeros;   /* rows whose value is 0 */
 };
 
 __attribute__((format(printf, 3, 4))) static int bad(struct reader *r, uint32_t word,
@@ -326,7 +330,12 @@ static int perf_row(struct reader *r)
 
 	if (r->n_words < 3 || !whole(r->word[0], &bytes) || !whole(r->word[1], &iterations))
 		return 0;
-	if (r->average >= r->n_words || !real(r->word[r->average], &v) || !(v > 0))
+	if (r->average < r->n_words && real(r->word[r->average], &v) && !(v > 0)) {
+		r->zeros++;
+		r->m->zero += bytes >= LEAST_ZERO || r->m->kind == RS_MEASURED_LATENCY;
+		return 0;
+	}
+	if (r->average >= r->n_words || !real(r->word[r->average], &v))
 		return bad(r, r->average < r->n_words ? r->average : 0,
 			   "expected a number above 0 in column %u of perftest's row",
 			   r->average + 1);
@@ -428,7 +437,10 @@ int rs_measured_read(const char *text, size_t n, const char *name, const char *o
 		err = line(&r);
 		text += bytes + (stop ? 1 : 0);
 	}
-	if (!err && !r.m->n_rows) {
+	if (!err && !r.m->n_rows && r.zeros) {
+		err = rs_error_at(e, -ENODATA, (struct rs_where){name, r.line, 1},
+				  "all %u rows have a rate of 0: the run failed", r.zeros);
+	} else if (!err && !r.m->n_rows) {
 		err = rs_error_at(e, -EINVAL, (struct rs_where){name, r.line ? r.line : 1, 1},
 				  "expected a table of nccl-tests or perftest, found none");
 		rs_error_hint(e, "give what the test prints, with its head lines (#)");

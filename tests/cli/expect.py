@@ -301,6 +301,102 @@ def told(tmp):
         fail(f"nvidia-smi -L: {d['hosts']} {d['assumed']}")
 
 
+def host_of_gpus(n, up=None):
+    """A host of n H100 with a NIC of 400 Gb/s each, by topo -m and ibstat; up: so many of its ports are."""
+    head = "\t" + "\t".join([f"GPU{i}" for i in range(n)] + [f"NIC{i}" for i in range(n)]) + "\tCPU Affinity\tNUMA Affinity\n"
+    gpus = "".join(f"GPU{i}\t" + "\t".join([" X " if k == i else "NV18" for k in range(n)] + ["PIX" if k == i else "NODE" for k in range(n)])
+                   + "\t0-63\t0\n" for i in range(n))
+    nics = "".join(f"NIC{i}\t" + "\t".join(["PIX" if k == i else "NODE" for k in range(n)] + [" X " if k == i else "NODE" for k in range(n)])
+                   + "\n" for i in range(n))
+    names = "\nNIC Legend:\n\n" + "".join(f"  NIC{i}: mlx5_{i}\n" for i in range(n))
+    ibstat = "".join((IBSTAT % 400).replace("mlx5_0", f"mlx5_{i}").replace("Active", "Active" if i < (up or n) else "Down") for i in range(n))
+    return "$ nvidia-smi topo -m\n" + head + gpus + nics + names + "$ ibstat\n" + ibstat
+
+
+def nccl_log(path, ranks, rows, lines=""):
+    """all_reduce_perf on two hosts of so many ranks; rows: size, busbw."""
+    rank = "".join(f"#  Rank {i:2d} Group  0 Pid {70 + i} on n{i * 2 // ranks} device {i % (ranks // 2)} [0x{16 + i:02x}] NVIDIA H100 80GB HBM3\n"
+                   for i in range(ranks))
+    factor = 2 * (ranks - 1) / ranks
+    table = "".join(f" {b:12d} {b // 4:12d} float sum -1 {b * factor / v / 1000:.1f} {v / factor:.2f} {v:.2f} 0\n" for b, v in rows)
+    return write(path, "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n"
+                 + rank + lines + "#       size         count      type   redop    root     time   algbw   busbw #wrong\n" + table)
+
+
+def own_words(tmp):
+    """What a log says of itself comes first: its release, its list of NICs, sockets; a rate of 0 is a run that failed."""
+    host, sizes = write(os.path.join(tmp, "h100.txt"), host_of_gpus(4)), (1 << 29,)
+    text = ",".join(f"{s >> 20}MiB" for s in sizes)
+    fast = [(b, one(figures("--test", "nccl", "--sizes", text, host), "all_reduce", b)["value"]) for b in sizes]
+    log = os.path.join(tmp, "ar.log")
+
+    def compared(rows, lines, status):
+        d = json.loads(run("--quiet", "--json", "-", "--measured", nccl_log(log, 8, rows, lines), host, status=status))
+        schema(d)
+        return d["measured"][0]
+    # a release that was not told does not widen the range to a third; the log's own counts as a given one
+    half = [(b, v / 2) for b, v in fast]
+    m = compared(half, "", 1)
+    told_low = compared(half, "n0:70:71 [0] NCCL INFO NCCL version 2.22.3+cuda12.5\n", 1)
+    given = one(figures("--test", "nccl", "--sizes", text, "--given", "version=2.22.3", host), "all_reduce", sizes[0])
+    low = lambda m: m["rows"][0]["low"]
+    if m["met"] or m["release"] or told_low["release"] != "2.22.3" or low(m) < 0.85 * low(told_low) or abs(low(told_low) / given["low"] - 1) > 0.01:
+        fail(f"half of the rate: {m['met']} {m['rows']} {told_low['release']} {told_low['rows']} {given}")
+    # the log's own list of NICs
+    few = write(os.path.join(tmp, "few.txt"), host_of_gpus(4, 2))
+    rows = [(b, one(figures("--test", "nccl", "--sizes", text, few), "all_reduce", b)["value"] * 1.02) for b in sizes]
+    if not rows[-1][1] < 0.7 * fast[-1][1]:
+        fail(f"2 NICs of 4 are no slower: {rows} {fast}")
+    m = compared(rows, "n0:70:71 [0] NCCL INFO NCCL_IB_HCA set to =mlx5_0,mlx5_1\n", 0)
+    first = m["causes"][0]
+    if not (first["explains"] and first["found"] and first["as_read"]) or "2 NICs left out" not in first["what"] or first["gain"] < 0.4:
+        fail(f"NCCL_IB_HCA in the log: {m}")
+    if compared(rows, "n0:70:71 [0] NCCL INFO NCCL_IB_HCA set to =mlx5_0,mlx5_1,mlx5_2,mlx5_3\n", 1)["causes"][0]["found"]:
+        fail("a list of all NICs leaves some out")
+    # what no run shows
+    for line, want in (("Using network Socket", "TCP sockets"), 
+                       ("GPU Direct RDMA Disabled for GPU 1b000 / HCA 0 (distance 9 > 5)", "no GPUDirect RDMA"),
+                       ("Using network IB", None)):
+        slow = nccl_log(log, 8, [(b, v / 20) for b, v in fast], f"n0:70:71 [0] NCCL INFO {line}\n")
+        out = " ".join(run("--measured", slow, host, status=1).split())
+        if bool(want) != ("The log itself explains it" in out) or (want and (want not in out or "Nothing that was tried" in out)):
+            fail(f"{line}: {out}")
+        if SMALL:
+            break
+
+
+def doubtful(tmp):
+    """Inside a range that is wide, and yet a fault explains it: status 1. What was not read explains another: status 0."""
+    host = write(os.path.join(tmp, "ib.txt"), IBSTAT % 400)
+    # 200 Gb/s are those of a slower port; the slot was not read, and Gen4 would give 222
+    for gbps, status in ((197, 1), (222, 0)):
+        log = perftest_log(os.path.join(tmp, "bw.log"), [(65536, gbps), (1048576, gbps)])
+        d = json.loads(run("--quiet", "--json", "-", "--measured", log, host, status=status))
+        m = d["measured"][0]
+        if m["doubtful"] != bool(status) or not all(r["met"] for r in m["rows"]):
+            fail(f"{gbps}: {m}")
+    out = run(*["--measured", perftest_log(os.path.join(tmp, "bw.log"), [(65536, 196), (1048576, 197)]), host], status=1)
+    if "and yet the longest is 5" not in " ".join(out.split()):
+        fail(out)
+
+
+def zeros(tmp):
+    """perftest's 0.00: of a small message it was rounded, of a large one the run failed."""
+    host = write(os.path.join(tmp, "zero.txt"), LSPCI % ("32GT/s", 16))
+    args = ["--given", "rate=400"]
+    for rows, status, zero, n in (([(65536, 0), (1048576, 0)], 1, 1, 0), ([(65536, 360), (1048576, 0)], 1, 1, 1),
+                                  ([(2, 0), (65536, 360), (1048576, 360)], 0, 0, 2)):
+        log = perftest_log(os.path.join(tmp, "zero.log"), rows)
+        d = json.loads(run("--quiet", "--json", "-", *args, "--measured", log, host, status=status))
+        schema(d)
+        m = d["measured"][0]
+        if (m["zero"], len(m["rows"]), m["met"]) != (zero, n, not status):
+            fail(f"{rows}: {m}")
+        out = run(*args, "--measured", log, host, status=status)
+        if bool(status) != ("the run failed" in " ".join(out.split())):
+            fail(f"{rows}: {out}")
+
+
 def schema(d):
     try:
         import jsonschema
@@ -318,3 +414,6 @@ with tempfile.TemporaryDirectory() as folder:
     found(folder)
     lacking(folder)
     told(folder)
+    doubtful(folder)
+    zeros(folder)
+    own_words(folder)
