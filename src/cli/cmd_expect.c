@@ -318,7 +318,7 @@ static int compare(struct rs_expect *x, const struct options *o, struct rs_expec
 		struct rs_audit *log = NULL;
 
 		err = read_log(o->log[i], o, x->arena, &table, e);
-		if (err == -ENODATA) {
+		if (err == -ENXIO) {
 			err = failed_run(x, o->log[i], &m[i], e);
 			continue;
 		}

@@ -72,7 +72,7 @@ struct rs_pairs_fault {
 
 struct rs_pairs_verdict {
 	uint32_t cells, missing, slow, failed;
-	double level, noise; /* what healthy pairs reach; a share of it */
+	double level, noise; /* what healthy pairs reach; a share of it. 0: each failed */
 	uint32_t n;
 	struct rs_pairs_fault fault[RS_PAIRS_FAULTS]; /* what explains most first */
 };

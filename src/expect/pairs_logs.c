@@ -226,7 +226,7 @@ static double value_of(struct logs *l, bool *latency)
 	if (!rs_measured_read(l->text, l->bytes, l->r->path, NULL, a, &m, &e)) {
 		v = best_of(m);
 		*latency = m->kind == RS_MEASURED_LATENCY;
-	} else if (e.code == -ENODATA) {
+	} else if (e.code == -ENXIO) {
 		l->zero = true;
 	} else if (!l->first.code) {
 		l->first = e;

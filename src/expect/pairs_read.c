@@ -1064,14 +1064,24 @@ static bool only_said(const struct pairs_cells *c, uint32_t first)
 }
 
 /* A log that is named by its pair and has no table, but the words of a failure. */
-static void failed_file(struct reader *r, const char *text, uint32_t before)
+static void failed_file(struct reader *r, const char *text, size_t n, uint32_t before)
 {
 	const char *a, *b;
 	size_t na, nb;
 	uint32_t from;
+	bool failed;
+	char *copy;
 
-	if (!pairs_tells_failure(text) || !pairs_of_path(r->path, &a, &na, &b, &nb) ||
-	    !pairs_one_shape(a, na, b, nb))
+	if (!pairs_of_path(r->path, &a, &na, &b, &nb) || !pairs_one_shape(a, na, b, nb))
+		return;
+	copy = strndup(text, n);
+	if (!copy) {
+		r->err = rs_error_set(r->e, -ENOMEM, "out of memory");
+		return;
+	}
+	failed = pairs_tells_failure(copy);
+	free(copy);
+	if (!failed)
 		return;
 	r->err = 0;
 	r->p->cells->n = before;
@@ -1114,7 +1124,7 @@ int rs_pairs_read(const char *text, size_t n, const char *path, struct rs_arena 
 	if (r->err != -ENOMEM && r->p->cells->values == values)
 		read_loose(r, text, n);
 	if (r->err != -ENOMEM && only_said(r->p->cells, before))
-		failed_file(r, text, before);
+		failed_file(r, text, n, before);
 	if (!r->err && r->p->cells->n == before) {
 		r->line = r->line ? r->line : 1;
 		pairs_bad(r, "expected a matrix of pairs: a table with names, lines of 'A B "

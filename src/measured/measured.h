@@ -54,7 +54,7 @@ struct rs_measured {
  * begin with what a launcher adds ("0: ", "[1,0]<stdout>:"), or have it between two columns. Rows
  * of 0 bytes are passed over. op: which test of several ("all_reduce", "all-reduce") is read; NULL,
  * or none of it there: the only one. -EINVAL with line and column: no table, several tables (give
- * one), a row that does not read, a size twice, bandwidth without its unit; -ENODATA: all rows
+ * one), a row that does not read, a size twice, bandwidth without its unit; -ENXIO: all rows
  * have a rate of 0, so the run failed; -E2BIG, -ENOMEM. A rate that perftest prints as 0.00 is of
  * no row: of small messages it was rounded, of larger ones the run failed (zero). name
  * is used in errors. All memory is a's.

@@ -438,7 +438,7 @@ int rs_measured_read(const char *text, size_t n, const char *name, const char *o
 		text += bytes + (stop ? 1 : 0);
 	}
 	if (!err && !r.m->n_rows && r.zeros) {
-		err = rs_error_at(e, -ENODATA, (struct rs_where){name, r.line, 1},
+		err = rs_error_at(e, -ENXIO, (struct rs_where){name, r.line, 1},
 				  "all %u rows have a rate of 0: the run failed", r.zeros);
 	} else if (!err && !r.m->n_rows) {
 		err = rs_error_at(e, -EINVAL, (struct rs_where){name, r.line ? r.line : 1, 1},

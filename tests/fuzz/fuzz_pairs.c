@@ -9,12 +9,16 @@
 static void check(const struct rs_pairs *p, const struct rs_pairs_verdict *v)
 {
 	rs_assert(v->n <= RS_PAIRS_FAULTS && v->cells <= p->n * p->n);
-	rs_assert(isfinite(v->level) && v->level > 0 && v->noise > 0);
+	/* 0: each pair failed */
+	rs_assert(isfinite(v->level) && v->level >= 0 && v->noise >= 0);
+	rs_assert((v->level > 0 && v->noise > 0) || v->failed == v->cells);
 	for (uint32_t i = 0; i < v->n; i++) {
 		const struct rs_pairs_fault *f = &v->fault[i];
 
-		rs_assert(f->what && f->kind <= RS_PAIRS_COLLISIONS && rs_pairs_kinds[f->kind]);
-		rs_assert(f->factor > 0 && f->confidence >= 0 && f->confidence <= 1);
+		rs_assert(f->what && f->kind <= RS_PAIRS_ALL && rs_pairs_kinds[f->kind]);
+		/* 0: most of its slow pairs failed */
+		rs_assert(f->factor >= 0 && isfinite(f->factor) && f->confidence >= 0 &&
+			  f->confidence <= 1);
 		rs_assert(f->slow <= f->n && f->n_shown <= RS_PAIRS_SHOWN);
 		for (uint32_t k = 0; k < f->n_shown; k++)
 			rs_assert(f->from[k] < p->n && f->to[k] < p->n);
