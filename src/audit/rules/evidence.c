@@ -746,8 +746,7 @@ static bool lacks(const struct rs_audit *a, const char *path)
 				strcmp(f->subject, "absent") != 0 || strcmp(f->file, path) != 0;
 
 			for (uint32_t k = 0; k < a->n_findings && !cited; k++)
-				for (uint32_t m = 0; m < a->findings[k]->n_facts && !cited; m++)
-					cited = a->findings[k]->fact[m] == f;
+				cited = rs_finding_cites(a->findings[k], f);
 			if (!cited)
 				return true;
 		}

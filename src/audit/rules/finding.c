@@ -51,13 +51,18 @@ void rs_finding_subject(struct rs_audit *a, struct rs_finding *f, const char *ho
 	f->n_subjects++;
 }
 
-void rs_finding_fact(struct rs_finding *f, const struct rs_fact *fact)
+bool rs_finding_cites(const struct rs_finding *f, const struct rs_fact *fact)
 {
-	if (!f || !fact || f->n_facts == RS_FINDING_FACTS)
-		return;
 	for (uint32_t i = 0; i < f->n_facts; i++)
 		if (f->fact[i] == fact)
-			return;
+			return true;
+	return false;
+}
+
+void rs_finding_fact(struct rs_finding *f, const struct rs_fact *fact)
+{
+	if (!f || !fact || f->n_facts == RS_FINDING_FACTS || rs_finding_cites(f, fact))
+		return;
 	f->fact[f->n_facts++] = fact;
 }
 

@@ -150,7 +150,7 @@ static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 	uint32_t version = rs_nccl_version(a, host, NULL);
 	const struct rs_fact *peer = peer_memory(a, host, version), *why;
 	const struct rs_fact *gone = absent_module(a, host), *said = gone;
-	const struct rs_fact *without = rs_facts_get(a->facts, host, "nccl", "via_ib");
+	const struct rs_fact *without = rs_facts_get(a->facts, host, "nccl", "via_ib"), *other;
 	int dma = dma_buf(a, host, version, &why);
 	struct rs_finding *f;
 
@@ -185,15 +185,14 @@ static void p12_host(struct rs_audit *a, const struct rs_rule *r, const char *ho
 					: rs_facts_get(a->facts, host, "host", "module/nvidia"));
 		rs_finding_fact(f, why);
 		p12_fix(a, f, host);
-	} else if (dma < 0 && !module && gone && elsewhere(a, host)) {
+	} else if (dma < 0 && !module && gone && (other = elsewhere(a, host))) {
 		f = rs_finding_new(a, r, RS_FAIL, RS_MAJOR,
-				   "nvidia_peermem is not there, and %s has it",
-				   elsewhere(a, host)->host);
+				   "nvidia_peermem is not there, and %s has it", other->host);
 		rs_finding_why(a, f,
 			       "ranks of this host copy each transfer through host memory, unless "
 			       "dma-buf takes its place, and the others wait for them");
 		rs_finding_fact(f, gone);
-		rs_finding_fact(f, elsewhere(a, host));
+		rs_finding_fact(f, other);
 		if (f)
 			f->confidence = RS_MEDIUM;
 		p12_fix(a, f, host);

@@ -206,11 +206,25 @@ static void x02_unseen(struct rs_audit *a, const struct rs_rule *r)
 	rs_finding_need(a, f, "ibv_devinfo, or ip link", "whether it is the peers'");
 }
 
+/* The MTUs of an interface ("netdev/ens3") on hosts of which no RDMA device is known. */
+static void vote_mtus(const struct rs_audit *a, struct ballot *b, const char *subject)
+{
+	b->n = 0;
+	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
+		const char *host = host_at(a, i);
+		const struct rs_fact *mtu = host && !rs_look_has_rdma(a, host)
+						    ? rs_facts_get(a->facts, host, subject, "mtu")
+						    : NULL;
+
+		if (mtu && mtu->numeric)
+			vote(b, host, subject + strlen("netdev/"), mtu->value, mtu);
+	}
+}
+
 /* Of hosts without a word of their RDMA devices: the MTU of the interface of one name. */
-static void x02_names(struct rs_audit *a, const struct rs_rule *r)
+static void x02_names(struct rs_audit *a, const struct rs_rule *r, struct ballot *b)
 {
 	const char *netdev = NULL;
-	struct ballot b;
 
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
 		const char *host = host_at(a, i), *own;
@@ -224,24 +238,16 @@ static void x02_names(struct rs_audit *a, const struct rs_rule *r)
 			return;
 		netdev = own;
 	}
-	if (!netdev || !open_ballot(a, &b))
+	if (!netdev)
 		return;
-	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-		const char *host = host_at(a, i);
-		const struct rs_fact *mtu =
-			host ? rs_facts_get(a->facts, host, netdev, "mtu") : NULL;
-
-		if (mtu)
-			vote(&b, host, netdev + 7, mtu->value, mtu);
-	}
-	count(&b);
-	if (b.n > 1 && b.kinds > 1) {
+	vote_mtus(a, b, netdev);
+	count(b);
+	if (b->n > 1 && b->kinds > 1) {
 		struct rs_finding *f =
-			result(a, r, &b, RS_MAJOR, rs_audit_text(a, "the MTU of %s", netdev + 7));
+			result(a, r, b, RS_MAJOR, rs_audit_text(a, "the MTU of %s", netdev + 7));
 
 		rs_finding_why(a, f, "the larger end's full packets do not arrive");
 	}
-	free(b.vote);
 }
 
 /* A ping of one size arrives and none of a larger one does: a hop has a smaller MTU. */
@@ -339,10 +345,9 @@ static bool is_found(const struct rs_audit *a, const struct rs_rule *r, const st
 
 		if (f->rule != r || f->verdict != RS_FAIL)
 			continue;
-		for (uint32_t k = 0; k < f->n_facts && k < RS_FINDING_FACTS; k++)
-			for (unsigned v = 0; v < b->n; v++)
-				if (f->fact[k] == b->vote[v].fact)
-					return true;
+		for (unsigned v = 0; v < b->n; v++)
+			if (rs_finding_cites(f, b->vote[v].fact))
+				return true;
 	}
 	return false;
 }
@@ -357,24 +362,12 @@ static void x02_namesakes(struct rs_audit *a, const struct rs_rule *r, struct ba
 	while ((f = rs_facts_next(a->facts, &at, host, "netdev/", "mtu"))) {
 		const char *part = f->subject + strlen("netdev/");
 		struct rs_finding *x;
-		bool first = true;
 
 		if (strcmp(f->name, "mtu") || !f->numeric || own_made(part))
 			continue;
-		b->n = 0;
-		for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++) {
-			const char *h = host_at(a, i);
-			const struct rs_fact *mtu =
-				h && !rs_look_has_rdma(a, h)
-					? rs_facts_get(a->facts, h, f->subject, "mtu")
-					: NULL;
-
-			if (!mtu || !mtu->numeric)
-				continue;
-			first &= b->n > 0 || !strcmp(h, host);
-			vote(b, h, part, mtu->value, mtu);
-		}
-		x = first && b->n > 1 && !is_found(a, r, b)
+		vote_mtus(a, b, f->subject);
+		/* said once, of the first of them */
+		x = b->n > 1 && !strcmp(b->vote[0].host, host) && !is_found(a, r, b)
 			    ? result(a, r, b, RS_MINOR, "the MTU of interfaces of one name")
 			    : NULL;
 		if (!x || x->verdict != RS_FAIL)
@@ -427,7 +420,7 @@ static void x02(struct rs_audit *a, const struct rs_rule *r)
 		}
 	}
 	x02_interfaces(a, r, &b, told);
-	x02_names(a, r);
+	x02_names(a, r, &b);
 	for (uint32_t i = 0; i < rs_facts_hosts(a->facts); i++)
 		if (host_at(a, i) && !rs_look_has_rdma(a, host_at(a, i)))
 			x02_namesakes(a, r, &b, host_at(a, i));

@@ -37,6 +37,8 @@ struct rs_finding *rs_finding_new(struct rs_audit *a, const struct rs_rule *r, e
 	__attribute__((format(printf, 5, 6)));
 void rs_finding_subject(struct rs_audit *a, struct rs_finding *f, const char *host,
 			const char *part);
+/* Is this fact among those of the finding? */
+bool rs_finding_cites(const struct rs_finding *f, const struct rs_fact *fact);
 void rs_finding_fact(struct rs_finding *f, const struct rs_fact *fact); /* NULL: nothing */
 void rs_finding_why(struct rs_audit *a, struct rs_finding *f, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
