@@ -43,6 +43,7 @@ static int score_rdma(const struct rs_input *in)
 {
 	struct rs_line l = {0};
 	char dev[64], name[96];
+	bool asked = link_asked(in, dev, sizeof(dev));
 	const char *value;
 	unsigned port;
 
@@ -52,8 +53,7 @@ static int score_rdma(const struct rs_input *in)
 		if (sscanf(l.text, "link %63[A-Za-z0-9_-]/%u%n", dev, &port, &used) == 2 &&
 		    (l.text[used] == ' ' || !l.text[used]))
 			return 88;
-		if (link_asked(in, dev, sizeof(dev)) &&
-		    is_counter(l.text, name, sizeof(name), &value))
+		if (asked && is_counter(l.text, name, sizeof(name), &value))
 			return 85;
 		if (!strncmp(l.text, "netns exclusive", 15) || !strncmp(l.text, "netns shared", 12))
 			return 80;
@@ -115,8 +115,8 @@ static bool is_resource(const char *text)
 static int read_rdma(struct rs_audit *a, const struct rs_input *in)
 {
 	struct rs_line l = {0};
-	char dev[64], subject[80] = "", counter[96], name[112];
-	bool open = false;
+	char dev[64], link[64], subject[80] = "", counter[96], name[112];
+	bool open = false, asked = link_asked(in, link, sizeof(link));
 	const char *value;
 
 	while (rs_line_next(in, &l)) {
@@ -129,9 +129,8 @@ static int read_rdma(struct rs_audit *a, const struct rs_input *in)
 			continue;
 		}
 		open = false;
-		if (link_asked(in, dev, sizeof(dev)) &&
-		    is_counter(l.text, counter, sizeof(counter), &value)) {
-			snprintf(subject, sizeof(subject), "nic/%s", dev);
+		if (asked && is_counter(l.text, counter, sizeof(counter), &value)) {
+			snprintf(subject, sizeof(subject), "nic/%s", link);
 			snprintf(name, sizeof(name), "counter/%s", counter);
 			rs_input_add(a, in, l.number, NULL, subject, name, "%s", value);
 		} else if (!strncmp(l.text, "netns ", 6)) {

@@ -65,7 +65,6 @@ struct rs_finding {
 	uint32_t alike;                /* findings that became this one; 0: it is one */
 	bool states_failure;           /* minor, and a text says that something failed */
 	bool told;                     /* a person's sentence alone says it */
-	bool comfort;                  /* left out: a PASS beside another host's FAIL in one text */
 	bool root;                     /* nothing explains it */
 	bool suppressed;
 	const char *suppressed_why;

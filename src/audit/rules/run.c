@@ -274,19 +274,6 @@ static bool fails_beside(const struct rs_audit *a, const struct rs_finding *pass
 	return false;
 }
 
-static void drop_comfort(struct rs_audit *a)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < a->n_findings; i++)
-		a->findings[i]->comfort =
-			a->findings[i]->verdict == RS_PASS && fails_beside(a, a->findings[i]);
-	for (uint32_t i = 0; i < a->n_findings; i++)
-		if (!a->findings[i]->comfort)
-			a->findings[kept++] = a->findings[i];
-	a->n_findings = kept;
-}
-
 /* Of the state of one port two checks may tell: H09's word goes before a note's. */
 static bool is_port_note(const struct rs_finding *f)
 {
@@ -310,23 +297,29 @@ static bool judges_line(const struct rs_finding *f, const struct rs_fact *k)
 	return false;
 }
 
-static void drop_port_notes(struct rs_audit *a)
+static bool told_by_h09(const struct rs_audit *a, const struct rs_finding *note)
 {
-	uint32_t kept = 0, n = a->n_findings;
+	for (uint32_t k = 0; k < a->n_findings; k++)
+		if (a->findings[k]->verdict == RS_FAIL &&
+		    !strcmp(a->findings[k]->rule->id, "H09") &&
+		    rs_finding_is_of(a->findings[k], note->subject[0].host) &&
+		    judges_line(a->findings[k], note->fact[0]))
+			return true;
+	return false;
+}
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct rs_finding *f = a->findings[i];
-		bool told = false;
+static bool is_needless(const struct rs_audit *a, const struct rs_finding *f)
+{
+	return f->verdict == RS_PASS ? fails_beside(a, f) : is_port_note(f) && told_by_h09(a, f);
+}
 
-		for (uint32_t k = 0; is_port_note(f) && k < n && !told; k++)
-			told = a->findings[k]->verdict == RS_FAIL &&
-			       !strcmp(a->findings[k]->rule->id, "H09") &&
-			       rs_finding_is_of(a->findings[k], f->subject[0].host) &&
-			       judges_line(a->findings[k], f->fact[0]);
-		f->comfort = told;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (!a->findings[i]->comfort)
+/* None that others are held against is taken out: they may be looked for meanwhile. */
+static void drop_needless(struct rs_audit *a)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < a->n_findings; i++)
+		if (!is_needless(a, a->findings[i]))
 			a->findings[kept++] = a->findings[i];
 	a->n_findings = kept;
 }
@@ -383,8 +376,7 @@ int rs_audit_run(struct rs_audit *a, const char *const *only, const char *const 
 	if (a->err)
 		return rs_error_set(e, a->err, "out of memory");
 	soften_guides(a);
-	drop_port_notes(a);
-	drop_comfort(a);
+	drop_needless(a);
 	rs_evidence_settle(a);
 	accept(a);
 	rs_evidence_agree(a);
