@@ -331,9 +331,9 @@ static void conclusion(const struct rs_audit *a, FILE *out)
 			cut->file);
 	else if (!said && judged_right(a) && (text = rs_evidence_strange(a)))
 		rs_paragraph(out, 0,
-			     "NOT ENOUGH EVIDENCE: what was judged is right, but not all of %s "
-			     "was: what was not understood, or what it asks for and does not find, "
-			     "may say what is wrong.",
+			     "NOT ENOUGH EVIDENCE: what was judged is right. But %s has lines that "
+			     "were not understood, or asks for what is not there: these may say "
+			     "what is wrong.",
 			     text->path);
 	else if (said)
 		rs_paragraph(out, 0,

@@ -69,8 +69,9 @@ static int help(void)
 	      "Exit status: 0 nothing worse than minor, 1 a FAIL of major or worse, 2 bad input,\n"
 	      "3 no such FAIL, but a critical check could not be made, 4 not enough evidence: "
 	      "nothing\n"
-	      "could be judged, or a text states a failure that no FAIL of major or worse "
-	      "explains.\n",
+	      "could be judged, a text states a failure that no FAIL of major or worse "
+	      "explains,\n"
+	      "or lines of a pasted text were not understood.\n",
 	      stdout);
 	return RS_EXIT_OK;
 }

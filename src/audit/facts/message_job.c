@@ -337,8 +337,8 @@ static const struct rs_message rows[] = {
 		.check = "H11",
 		.severity = MIN,
 		.confidence = RS_LOW,
-		.title = "a process was ended by SIGKILL, which most often is the kernel's for "
-			 "want of memory",
+		.title =
+			"a process was ended by SIGKILL, as the kernel ends one for want of memory",
 		.why = "nothing else that was read says who sent it; a launcher that gives up, a "
 		       "scheduler and a person send it, too",
 		.need = "journalctl -k | grep -i -e oom -e 'killed process'; sacct -o "

@@ -840,7 +840,7 @@ static const struct rs_message rows[] = {
 		.need_why = "at which ports, and whether it stays off",
 		.fix = "setpci -s BDF ECAP_ACS+6.w=0000, for each port of the switch; for good: "
 		       "ACS off in the BIOS",
-		.undo = "setpci -s BDF ECAP_ACS+6.w=001d",
+		.undo = "setpci -s BDF ECAP_ACS+6.w=VALUE, each port's own as it was read",
 	},
 	{
 		.key = "port-flaps",

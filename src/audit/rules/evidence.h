@@ -26,8 +26,8 @@ enum rs_conclusion {
 	RS_CONCLUDES_RIGHT,
 	RS_CONCLUDES_OPEN, /* a critical check could not be made */
 	RS_CONCLUDES_THIN, /* not enough evidence: nothing but notes was judged, a failure that the
-			    * texts state is explained by no FAIL of major or worse, or a job's log
-			    * ends before the job */
+			    * texts state is explained by no FAIL of major or worse, a job's log
+			    * ends before the job, or rs_evidence_strange() */
 	RS_CONCLUDES_FAULTY, /* a FAIL of major or worse */
 };
 extern const char *const rs_conclusion_names[];
